@@ -104,7 +104,8 @@ describe("the systemd unit", () => {
     async () => {
       const trace = join(tempDir("trace"), "calls");
       // -D: strace stands aside, so that signals go to the daemon.
-      const daemon = await startDaemon({ command: ["strace", "-D", "-f", "-q", "-o", trace, binaryPath] });
+      const command = ["strace", "-D", "-f", "-q", "-o", trace, binaryPath];
+      const daemon = await startDaemon({ command, env: { NOTIFY_SOCKET: join(tempDir("notify"), "nobody") } });
       await exercise(daemon);
       const end = new RegExp(`^${daemon.pid} +\\+{3} exited`, "m");
       expect(await daemon.stop()).toBe(0);

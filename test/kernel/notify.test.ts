@@ -3,71 +3,46 @@ import { join } from "node:path";
 import { notify, notifyReloading, watchdogIntervalMs } from "../../src/kernel/notify.ts";
 import { needsCommand, testWith } from "../support/needs.ts";
 import { projectRoot } from "../support/paths.ts";
+import { ServiceManager } from "../support/service-manager.ts";
 import { tempDir } from "../support/tmp.ts";
 
 const testWithPython = testWith(needsCommand("python3"));
 
-// The service manager's side, by another hand than ours: prints CLOCK_MONOTONIC, then each datagram with it as JSON.
-const RECEIVER = `
-import json, socket, sys, time
-name = sys.argv[1]
-receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-receiver.bind("\\0" + name[1:] if name[0] == "@" else name)
-print(time.monotonic_ns() // 1000, flush=True)
-for _ in range(int(sys.argv[2])):
-    text = receiver.recv(4096).decode()
-    print(json.dumps([text, time.monotonic_ns() // 1000]), flush=True)
-`;
+const MODULE = join(projectRoot, "src/kernel/notify.ts");
 
-const SENDER = join(projectRoot, "src/kernel/notify.ts");
-
-type Received = [text: string, monotonicUs: number][];
-
-/** What a receiver at `socket` gets when a process with $NOTIFY_SOCKET calls `calls`, and what these answered. */
-async function exchange(socket: string, calls: string, count: number) {
-  const receiver = Bun.spawn(["python3", "-c", RECEIVER, socket, String(count)], { stdout: "pipe" });
-  try {
-    const lines = receiver.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-    const start = Number((await lines.next()).value);
-    const script = `import * as n from ${JSON.stringify(SENDER)}; console.log(JSON.stringify(${calls}))`;
-    const sender = Bun.spawn([process.execPath, "-e", script], {
-      env: { ...process.env, NOTIFY_SOCKET: socket },
-      stdout: "pipe",
-    });
-    const answers: unknown = JSON.parse(await sender.stdout.text());
-    let text = "";
-    for (let next = await lines.next(); !next.done; next = await lines.next()) text += next.value;
-    const received = text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line)) as Received;
-    return { answers, received, start };
-  } finally {
-    receiver.kill();
-  }
+/** What the functions of the module answer in a process of its own that this manager started. */
+async function inService(manager: ServiceManager, calls: string): Promise<unknown> {
+  const script = `import * as n from ${JSON.stringify(MODULE)}; console.log(JSON.stringify(${calls}))`;
+  const service = Bun.spawn([process.execPath, "-e", script], {
+    env: { ...process.env, NOTIFY_SOCKET: manager.socket },
+    stdout: "pipe",
+  });
+  return JSON.parse(await service.stdout.text());
 }
 
 testWithPython("each state is one datagram to the socket at a path", async () => {
+  const manager = await ServiceManager.listen(join(tempDir("notify"), "socket"));
   const calls = `[n.notifyReady("listens on é\\nport 1"), n.notifyWatchdog(), n.notifyStopping(), n.notifyReady()]`;
-  const { answers, received } = await exchange(join(tempDir("notify"), "socket"), calls, 4);
-  expect(answers).toEqual([true, true, true, true]);
-  const texts = received.map(([text]) => text);
-  expect(texts).toEqual(["READY=1\nSTATUS=listens on é port 1", "WATCHDOG=1", "STOPPING=1", "READY=1"]);
+  expect(await inService(manager, calls)).toEqual([true, true, true, true]);
+  for (const text of ["READY=1\nSTATUS=listens on é port 1", "WATCHDOG=1", "STOPPING=1", "READY=1"]) {
+    expect((await manager.next()).text).toBe(text);
+  }
 });
 
 testWithPython("a socket in the abstract namespace is reached too", async () => {
-  const { answers, received } = await exchange(`@postern-test-${process.pid}`, `[n.notify("READY=1")]`, 1);
-  expect(answers).toEqual([true]);
-  expect(received[0]?.[0]).toBe("READY=1");
+  const manager = await ServiceManager.listen(`@postern-test-${process.pid}`);
+  expect(await inService(manager, "[n.notifyReady()]")).toEqual([true]);
+  expect((await manager.next()).text).toBe("READY=1");
 });
 
 testWithPython("a reload carries the time of CLOCK_MONOTONIC, not of the process", async () => {
-  const script = "[n.notifyWatchdog(), n.notifyReloading(), n.notifyWatchdog()]";
-  const { received, start } = await exchange(join(tempDir("notify"), "socket"), script, 3);
-  const stated = /^RELOADING=1\nMONOTONIC_USEC=(\d+)$/.exec(received[1]?.[0] ?? "")?.[1];
-  // It was taken between two looks of the receiver at that clock.
-  expect(Number(stated)).toBeGreaterThanOrEqual(start);
-  expect(Number(stated)).toBeLessThanOrEqual(received[2]?.[1] ?? 0);
+  const manager = await ServiceManager.listen(join(tempDir("notify"), "socket"));
+  expect(await inService(manager, "[n.notifyReloading()]")).toEqual([true]);
+  const { text, at } = await manager.next();
+  const stated = Number(/^RELOADING=1\nMONOTONIC_USEC=(\d+)$/.exec(text)?.[1]);
+  // The receiver looked at that clock before and after.
+  expect(stated).toBeGreaterThanOrEqual(manager.since);
+  expect(stated).toBeLessThanOrEqual(at);
 });
 
 test("without a manager nothing is sent and nothing fails", () => {
