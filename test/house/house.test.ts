@@ -191,6 +191,10 @@ testWithGit("a file over 250 lines is named, but passes", async () => {
   expect(code).toBe(0);
 });
 
+testWithGit("a home folder of an example passes", async () => {
+  expect(await houseWith({ "docs/x.md": "cd /home/me/postern" })).toEqual({ code: 0, said: "" });
+});
+
 testWithGit("what git ignores is not looked at", async () => {
   const ignored = { ".gitignore": "dist/\n", "dist/x.txt": `/${"root"}/x` };
   expect(await houseWith(ignored)).toEqual({ code: 0, said: "" });

@@ -22,7 +22,10 @@ const SWITCHED_OFF: Rule = {
 const EVERYWHERE: Rule[] = [
   // The brackets keep these lines from being found by themselves.
   { pattern: /\b(?:TO[D]O|FIX[M]E)\b/, message: "unfinished work: do it, or drop the word" },
-  { pattern: /(?<![\w.:/-])\/(?:work|root|Users|home\/\w+)\/[\w.-]/, message: "a path of one machine" },
+  {
+    pattern: /(?<![\w.:/-])\/(?:work|root|(?:home|Users)\/(?!me\b|you\b)\w+)\/[\w.-]/,
+    message: "a path of one machine",
+  },
   { pattern: /\bregistry\.(?:npmjs|yarnpkg)\.|\bdeb\.debian\.org\b/, message: "a registry's host" },
 ];
 
