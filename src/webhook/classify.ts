@@ -2,7 +2,7 @@ import { parseJson } from "../kernel/json.ts";
 import { parseContentType } from "./content-type.ts";
 import { type DedupIdentity, dedupIdentity } from "./dedup-key.ts";
 import { eventType } from "./event-type.ts";
-import { type Payload, payloadOf, queryPayload } from "./payload.ts";
+import { type Payload, payloadOf, queryPayload, type Reading } from "./payload.ts";
 import type { Provider } from "./providers/provider.ts";
 import { safeHeaders } from "./safe-headers.ts";
 import type { WebhookSettings } from "./settings.ts";
@@ -41,7 +41,7 @@ export function classify(received: Received): Classified {
   const isQuery = transmission.method === "GET";
   const payload = isQuery
     ? queryPayload(transmission.query)
-    : payloadOf(decoded, headerOf(headers, "content-type"), provider.json);
+    : payloadOf(decoded, headerOf(headers, "content-type"), readingOf(provider, settings));
   const content = contentOf(provider, payload);
   const body = isQuery ? Buffer.from(transmission.query) : decoded;
   return {
@@ -51,6 +51,11 @@ export function classify(received: Received): Classified {
     contentType: typeOfBody(headerOf(headers, "content-type")) ?? TYPES[payload.form],
     dedup: dedupIdentity(provider, settings.dedup, verified, headers, content, body),
   };
+}
+
+function readingOf({ json = false, type, ids }: Provider, { type_from }: WebhookSettings): Reading {
+  const places = type_from === undefined ? [...type, ...ids] : [type_from, ...ids];
+  return { isJson: json, wantsValue: places.some((place) => typeof place === "object" && "pointer" in place) };
 }
 
 /** The type that the sender gave, where it is one and can stand in an answer's header. */

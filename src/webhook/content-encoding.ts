@@ -110,8 +110,8 @@ async function run(decoder: Decoder, data: Uint8Array, maxBytes: number): Promis
 function problemOf(error: unknown, maxBytes: number): Problem {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(maxBytes);
-  // zlib names its failures Z_…, brotli ERR_… with the decoder's own name for it.
-  if (!/^(?:Z_|ERR__?BROTLI|ERR_)/.test(code)) throw error;
+  // What zlib and brotli say of their input; anything else is no fault of the body.
+  if (!/^(?:Z_DATA_ERROR|Z_BUF_ERROR|Z_NEED_DICT|ERR_.*ERROR_FORMAT_)/.test(code)) throw error;
   return new Problem("BODY_UNREADABLE", "the body is not what its content-encoding says, or it is cut off");
 }
 

@@ -16,19 +16,35 @@ export type Payload = {
   readonly value?: unknown;
 };
 
+/** How a source's bodies are read. */
+export type Reading = {
+  /** They are JSON whatever their content type says. */
+  readonly isJson?: boolean;
+  /** False where no rule looks into them: a body that is stored apart then needs no parsing. */
+  readonly wantsValue?: boolean;
+};
+
 /**
  * A decoded body as the event's payload. JSON keeps every token's text (only a byte order mark goes); a form becomes an
  * object; text and the empty body `{"text"}`; what claims to be JSON or text and isn't `{"text"}` where it is UTF-8;
- * all else `{"base64"}`. Never fails. `isJson`: this sender's bodies are JSON whatever their type says.
- * A JSON text may hold line breaks, and escapes of lone surrogates and of NUL.
+ * all else `{"base64"}`. Never fails. A JSON text may hold line breaks, and escapes of lone surrogates and of NUL.
  */
-export function payloadOf(body: Uint8Array, contentType: string | undefined, isJson = false): Payload {
+export function payloadOf(body: Uint8Array, contentType: string | undefined, reading: Reading = {}): Payload {
+  const { isJson = false, wantsValue = true } = reading;
   if (body.length === 0) return textPayload("", 0);
   const type = parseContentType(contentType);
+  if (body.length > MAX_INLINE_BODY && !wantsValue) return { json: null, form: isJson ? "json" : claimedForm(type) };
   if (isJson || type === null || isJsonType(type)) return jsonPayload(body) ?? looseText(body);
   if (isTextType(type)) return typedText(body, type);
   const entries = formEntries(body, type);
   return entries === undefined ? binaryPayload(body) : formPayload(entries, body.length);
+}
+
+function claimedForm(type: ContentType | null): Payload["form"] {
+  if (type === null) return "binary";
+  if (isJsonType(type)) return "json";
+  if (isTextType(type)) return "text";
+  return FORM_TYPES.includes(type.essence) ? "form" : "binary";
 }
 
 /** The payload of a request whose form is its query string (without the question mark). */
@@ -43,9 +59,13 @@ function jsonPayload(body: Uint8Array): Payload | undefined {
   return parsed && { json: inline(body.length, () => json ?? ""), form: "json", value: parsed.value };
 }
 
+const URLENCODED = "application/x-www-form-urlencoded";
+const MULTIPART = "multipart/form-data";
+const FORM_TYPES = [URLENCODED, MULTIPART];
+
 function formEntries(body: Uint8Array, { essence, boundary }: ContentType): FormEntry[] | undefined {
-  if (essence === "application/x-www-form-urlencoded") return parseUrlencoded(body);
-  return essence === "multipart/form-data" ? parseMultipart(body, boundary) : undefined;
+  if (essence === URLENCODED) return parseUrlencoded(body);
+  return essence === MULTIPART ? parseMultipart(body, boundary) : undefined;
 }
 
 function formPayload(entries: readonly FormEntry[], size: number): Payload {

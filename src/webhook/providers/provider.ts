@@ -19,7 +19,7 @@ export type Provider = {
   /** Where its own id of an event stands: the first that is there. `signed`: the id that its signature covers. */
   readonly ids: readonly (ValueAt | "signed")[];
   /** Its bodies are JSON whatever their content type says. */
-  readonly json?: true;
+  readonly json?: boolean;
   /** The field that holds the JSON where it sends a form. */
   readonly formField?: string;
   /** Lower-case headers, beside those of the scheme, from which a secret is read. */

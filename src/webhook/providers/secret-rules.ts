@@ -54,7 +54,7 @@ export const NO_SECRET: SecretRule = {
   validate: () => wrong("a source of this kind has no secret"),
 };
 
-/** White space at the ends and control characters come from copying and fail every check later on. */
+/** A line break or another control character comes from careless copying, and every check later on would fail. */
 function textError(secret: string): FieldError | null {
   if (secret.trim() === "") return wrong("must not be empty");
   if (secret.length > MAX_SECRET) return wrong(`must be at most ${MAX_SECRET} characters`);
