@@ -67,7 +67,7 @@ function parsePart(part: Buffer): FormEntry | undefined {
   const headers = part.subarray(0, headersEnd).toString("utf8");
   const disposition = parseDisposition(/^content-disposition:(.*)$/im.exec(headers)?.[1] ?? "");
   if (!disposition) return undefined;
-  const contentType = /^content-type:[ \t]*(.*?)\s*$/im.exec(headers)?.[1];
+  const contentType = /^content-type:(.*)$/im.exec(headers)?.[1]?.trim();
   const bytes = part.subarray(blank >= 0 ? blank + BLANK_LINE.length : part.length);
   const { name, filename } = disposition;
   const text = filename === undefined ? decodeText(bytes, parseContentType(contentType)?.charset) : undefined;
