@@ -9,7 +9,7 @@ export const HeaderName = z
   .string()
   .toLowerCase()
   .max(64)
-  .regex(/^[!#$%&'*+.^_`|~0-9a-z-]+$/, "must be a header's name");
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be a header's name");
 
 /**
  * What a source of kind `hmac_sha256` may set. A member left out has its default; null takes `timestamp_header` away.
