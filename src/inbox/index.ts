@@ -1,0 +1,3 @@
+export { Envelope, type EventAnswer, envelope, INLINE_BYTES } from "./envelope.ts";
+export { Inbox, RESULT_BYTES, type Settle } from "./inbox.ts";
+export { changesOf, type StreamedChange } from "./stream.ts";

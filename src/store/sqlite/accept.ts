@@ -1,0 +1,118 @@
+import { typeId, uuidV7 } from "../../kernel/ids.ts";
+import type { Accepted, Stored } from "../store.ts";
+import type { DedupKey, NewEvent } from "../types.ts";
+import type { Core } from "./core.ts";
+import type { Tx } from "./group-commit.ts";
+import { channelNumber, type EventRow, S } from "./rows.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** An event's history names this many duplicates one by one; what comes after is counted in one more entry. */
+const DUPLICATES_LISTED = 100;
+
+type DuplicateRow = { event: Uint8Array; body: Uint8Array; expires: number };
+
+/** The way in: one atomic insert with its duplicate check. */
+export class Accept {
+  readonly #core: Core;
+  readonly #timeline: Timeline;
+  readonly #duplicate;
+  readonly #remember;
+  readonly #event;
+  readonly #content;
+  readonly #seqOf;
+  readonly #listed;
+  readonly #more;
+  readonly #countMore;
+
+  constructor(core: Core, timeline: Timeline) {
+    this.#core = core;
+    this.#timeline = timeline;
+    const { db } = core;
+    this.#duplicate = db.prepare<DuplicateRow, [number, Uint8Array]>(
+      "SELECT event, body, expires FROM duplicates WHERE source = ? AND key = ?",
+    );
+    this.#remember = db.prepare<null, [number, Uint8Array, Uint8Array, Uint8Array, number]>(
+      "INSERT OR REPLACE INTO duplicates (source, key, event, body, expires) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#event = db.prepare<null, [Uint8Array, number, number, number]>(
+      `INSERT INTO events (id, project, stream, status, flags, received_at, due_at, attempts, releases, leases)
+       VALUES (?, ?, ?, ${S.ready}, 0, ?, NULL, 0, 0, 0)`,
+    );
+    this.#content = db.prepare<null, [number, string, string | null, string | null]>(
+      "INSERT INTO contents (seq, headers, payload, blob) VALUES (?, ?, ?, ?)",
+    );
+    this.#seqOf = db.prepare<{ seq: number }, [Uint8Array]>("SELECT seq FROM events WHERE id = ?");
+    this.#listed = db.prepare<{ count: number }, [number]>(
+      "SELECT count(*) AS count FROM history WHERE seq = ? AND kind = 'duplicate'",
+    );
+    this.#more = db.prepare<{ num: number; detail: string }, [number]>(
+      "SELECT num, detail FROM history WHERE seq = ? AND kind = 'more_duplicates'",
+    );
+    this.#countMore = db.prepare<null, [string, number, number]>("UPDATE history SET detail = ?, at = ? WHERE num = ?");
+  }
+
+  accept(event: NewEvent): Stored<Accepted> {
+    return this.#core.writer.run((tx) => this.#insert(tx, event), true);
+  }
+
+  #insert(tx: Tx, event: NewEvent): Accepted {
+    const first = event.dedup && this.#first(tx, event.dedup);
+    if (first && event.dedup) {
+      this.#noteDuplicate(tx, first, event.dedup);
+      return { id: typeId("evt", first.event), duplicate: true };
+    }
+    const project = this.#core.names.projectNum(event.project);
+    if (project === undefined) throw new Error(`project ${event.project} does not exist`);
+    const { source, type } = event;
+    const channel = channelNumber(event.channel);
+    const stream = this.#core.names.streamNum({ project, source, channel, type, verified: Number(event.verified) });
+    const id = uuidV7(tx.wall);
+    this.#timeline.arrived(tx.wall);
+    const seq = Number(this.#event.run(id, project, stream, tx.wall).lastInsertRowid);
+    this.#content.run(seq, event.headers, event.payload, event.blob && JSON.stringify(event.blob));
+    if (event.dedup) {
+      const { sourceNum, key, bodyHash, ttlMs } = event.dedup;
+      this.#remember.run(sourceNum, key, id, bodyHash, tx.gate + ttlMs);
+    }
+    this.#core.changed(tx, newRow(seq, id, project, stream, tx.wall));
+    return { id: typeId("evt", id), duplicate: false };
+  }
+
+  #first(tx: Tx, dedup: DedupKey): DuplicateRow | undefined {
+    const row = this.#duplicate.get(dedup.sourceNum, dedup.key);
+    return row && row.expires > tx.gate ? row : undefined;
+  }
+
+  /** A duplicate changes nothing but the first event's history, which may be gone by retention. */
+  #noteDuplicate(tx: Tx, first: DuplicateRow, dedup: DedupKey): void {
+    const seq = this.#seqOf.get(first.event)?.seq;
+    if (seq === undefined) return;
+    const otherBody = Buffer.compare(first.body, dedup.bodyHash) !== 0;
+    if ((this.#listed.get(seq)?.count ?? 0) < DUPLICATES_LISTED) {
+      this.#core.note(tx, seq, "duplicate", otherBody ? { other_body: true } : {});
+      return;
+    }
+    const more = this.#more.get(seq);
+    if (!more) this.#core.note(tx, seq, "more_duplicates", { count: 1 });
+    else {
+      const { count } = JSON.parse(more.detail) as { count: number };
+      this.#countMore.run(JSON.stringify({ count: count + 1 }), tx.wall, more.num);
+    }
+  }
+}
+
+function newRow(seq: number, id: Uint8Array, project: number, stream: number, wall: number): EventRow {
+  return {
+    seq,
+    id,
+    project,
+    stream,
+    status: S.ready,
+    flags: 0,
+    received_at: wall,
+    due_at: null,
+    attempts: 0,
+    releases: 0,
+    leases: 0,
+  };
+}

@@ -1,0 +1,196 @@
+import type { Database, Statement } from "bun:sqlite";
+import type { Clock } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/problems.ts";
+import type { Change } from "../types.ts";
+import { isSqliteError } from "./database.ts";
+import type { DiskReserve } from "./disk-reserve.ts";
+
+/** What one piece of work sees: the two times of its transaction, and where it says what it changed. */
+export type Tx = { gate: number; wall: number; changes: Change[] };
+
+type Job = {
+  work: (tx: Tx) => unknown;
+  intake: boolean;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+};
+
+/** More than this many pieces of work make two transactions, so that reads get their turn between. */
+const MAX_BATCH = 512;
+
+/**
+ * The one writer. Work handed in during a turn of the event loop is committed together in one transaction with
+ * `synchronous = FULL`, then all of it is answered: the fsync is shared, not skipped. Measured at 64 connections this
+ * commits several times more events a second than a transaction each.
+ *
+ * Work is synchronous and may be run twice: if any piece throws, the shared transaction is rolled back and each piece is
+ * run again in a savepoint of its own, so that one fails alone. The common way costs no savepoints.
+ */
+export class GroupCommit {
+  readonly #db: Database;
+  readonly #clock: Clock;
+  readonly #reserve: DiskReserve;
+  readonly #before: (tx: Tx) => void;
+  readonly #after: (tx: Tx) => void;
+  readonly #failed: () => void;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #rollback: Statement;
+  #queue: Job[] = [];
+  #scheduled = false;
+  #closed = false;
+
+  /** `before` runs at the head of every transaction, `after` once it is durable, `failed` when one was rolled back. */
+  constructor(
+    db: Database,
+    clock: Clock,
+    reserve: DiskReserve,
+    hooks: { before: (tx: Tx) => void; after: (tx: Tx) => void; failed: () => void },
+  ) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#reserve = reserve;
+    this.#before = hooks.before;
+    this.#after = hooks.after;
+    this.#failed = hooks.failed;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#rollback = db.prepare("ROLLBACK");
+  }
+
+  /**
+   * Runs the work in the next shared transaction and answers what it returned once that is on disk.
+   * `intake` marks work that brings in something new: it is refused while the disk is full, so that settling and retention go on.
+   */
+  run<T>(work: (tx: Tx) => T, intake = false): Promise<T | Problem> {
+    if (this.#closed) return Promise.resolve(unavailable("the store is closed"));
+    if (intake && this.#reserve.spent) return Promise.resolve(diskFull());
+    return new Promise<T | Problem>((resolve, reject) => {
+      this.#queue.push({ work, intake, resolve: resolve as (value: unknown) => void, reject });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => this.flush());
+    });
+  }
+
+  /** Commits what has gathered, now. */
+  flush(): void {
+    this.#scheduled = false;
+    while (this.#queue.length > 0) {
+      const jobs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
+      this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
+      this.#commitJobs(jobs);
+    }
+  }
+
+  /** Commits what has gathered and takes no more. */
+  close(): void {
+    this.#closed = true;
+    this.flush();
+  }
+
+  #commitJobs(jobs: readonly Job[]): void {
+    const tx: Tx = { gate: this.#clock.gate(), wall: this.#clock.wall(), changes: [] };
+    let answers: unknown[];
+    try {
+      answers = this.#transaction(tx, () => jobs.map((job) => job.work(tx)));
+    } catch (error) {
+      if (isStorageFailure(error)) this.#storageFailed(jobs, error);
+      else this.#commitApart(jobs);
+      return;
+    }
+    this.#after(tx);
+    for (let i = 0; i < jobs.length; i++) jobs[i]?.resolve(answers[i]);
+  }
+
+  /** After a piece of work threw: each runs in its own savepoint, still sharing the commit. */
+  #commitApart(jobs: readonly Job[]): void {
+    const tx: Tx = { gate: this.#clock.gate(), wall: this.#clock.wall(), changes: [] };
+    let outcomes: (() => void)[];
+    try {
+      outcomes = this.#transaction(tx, () => jobs.map((job) => this.#inSavepoint(tx, job)));
+    } catch (error) {
+      this.#storageFailed(jobs, error);
+      return;
+    }
+    this.#after(tx);
+    for (const answer of outcomes) answer();
+  }
+
+  #inSavepoint(tx: Tx, job: Job): () => void {
+    const changed = tx.changes.length;
+    this.#db.run("SAVEPOINT piece");
+    try {
+      const value = job.work(tx);
+      this.#db.run("RELEASE piece");
+      return () => job.resolve(value);
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
+      this.#db.run("ROLLBACK TO piece");
+      this.#db.run("RELEASE piece");
+      tx.changes.length = changed;
+      this.#failed();
+      return () => job.reject(error);
+    }
+  }
+
+  #transaction<T>(tx: Tx, body: () => T): T {
+    this.#begin.run();
+    try {
+      this.#before(tx);
+      const result = body();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      // SQLite itself rolls back on some errors (a full disk among them); a second rollback would throw.
+      if (this.#db.inTransaction) this.#rollback.run();
+      this.#failed();
+      throw error;
+    }
+  }
+
+  /** A full disk spends the reserve once, so that what is not intake can be tried again at once; all else is refused. */
+  #storageFailed(jobs: readonly Job[], error: unknown): void {
+    const full = isSqliteError(error) && error.code.startsWith("SQLITE_FULL");
+    if (full && this.#reserve.spend()) {
+      for (const job of jobs) if (job.intake) job.resolve(diskFull());
+      const rest = jobs.filter((job) => !job.intake);
+      if (rest.length > 0) this.#commitJobs(rest);
+      return;
+    }
+    const detail = full ? diskFull() : unavailable(isSqliteError(error) ? error.code : "the transaction failed");
+    for (const job of jobs) {
+      if (isStorageFailure(error)) job.resolve(detail);
+      else job.reject(error);
+    }
+  }
+}
+
+const STORAGE_FAILURES = [
+  "SQLITE_FULL",
+  "SQLITE_IOERR",
+  "SQLITE_READONLY",
+  "SQLITE_BUSY",
+  "SQLITE_CANTOPEN",
+  "SQLITE_CORRUPT",
+  "SQLITE_NOTADB",
+  "SQLITE_NOMEM",
+  "SQLITE_LOCKED",
+  "SQLITE_PROTOCOL",
+];
+
+function isStorageFailure(error: unknown): boolean {
+  return isSqliteError(error) && STORAGE_FAILURES.some((code) => error.code.startsWith(code));
+}
+
+function unavailable(why: string): Problem {
+  return new Problem("STORAGE_UNAVAILABLE", `nothing was stored (${why}); send it again`, {
+    headers: { "retry-after": "5" },
+  });
+}
+
+function diskFull(): Problem {
+  return new Problem("STORAGE_UNAVAILABLE", "the disk is full, nothing was stored; free space, then send it again", {
+    headers: { "retry-after": "30" },
+  });
+}

@@ -1,0 +1,104 @@
+import type { Id } from "../../kernel/ids.ts";
+import type { SettleAction } from "../store.ts";
+import type { EventRecord, LeaseRecord } from "../types.ts";
+import type { Core } from "./core.ts";
+import type { Tx } from "./group-commit.ts";
+import type { EventRow } from "./rows.ts";
+
+/** How a lease ended. */
+export type LeaseOutcome = "ack" | "nack" | "release" | "expired" | "revoked";
+
+export type LeaseRow = {
+  seq: number;
+  num: number;
+  id: Id<"lse">;
+  holder: string;
+  claimed_at: number;
+  claimed_gate: number;
+  expires: number;
+  ended_at: number | null;
+  outcome: LeaseOutcome | null;
+  settle: string | null;
+  status: number | null;
+  attempts: number | null;
+  due_at: number | null;
+};
+
+/** The table of leases: each that ever was, with how it ended and how the event stood then. */
+export class LeaseRows {
+  readonly #core: Core;
+  readonly #insert;
+  readonly #count;
+  readonly #ofEvent;
+  readonly #end;
+  readonly #extend;
+  readonly #remove;
+  readonly #due;
+
+  constructor(core: Core) {
+    this.#core = core;
+    const { db } = core;
+    this.#insert = db.prepare<null, [number, number, string, string, number, number, number]>(
+      "INSERT INTO leases (seq, num, id, holder, claimed_at, claimed_gate, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#count = db.prepare<null, [number, number]>("UPDATE events SET leases = ?2 WHERE seq = ?1");
+    this.#ofEvent = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? ORDER BY num");
+    this.#end = db.prepare<null, [number, number, number, string, string | null, number, number, number | null]>(
+      `UPDATE leases SET ended_at = ?3, outcome = ?4, settle = ?5, status = ?6, attempts = ?7, due_at = ?8
+       WHERE seq = ?1 AND num = ?2`,
+    );
+    this.#extend = db.prepare<null, [number, number, number]>(
+      "UPDATE leases SET expires = ?3 WHERE seq = ?1 AND num = ?2",
+    );
+    this.#remove = db.prepare<null, [number, number]>("DELETE FROM leases WHERE seq = ? AND num = ?");
+    this.#due = db.prepare<null, [number, number]>("UPDATE events SET due_at = ?2 WHERE seq = ?1");
+  }
+
+  /** Adds the event's next lease; the event's row keeps how many there were. */
+  add(tx: Tx, row: EventRow, id: Id<"lse">, holder: string, expires: number): void {
+    row.leases += 1;
+    this.#insert.run(row.seq, row.leases, id, holder, tx.wall, tx.gate, expires);
+    this.#count.run(row.seq, row.leases);
+  }
+
+  ofEvent(seq: number): LeaseRow[] {
+    return this.#ofEvent.all(seq);
+  }
+
+  /** The event's last lease, live or not. */
+  last(seq: number): LeaseRow | undefined {
+    return this.ofEvent(seq).at(-1);
+  }
+
+  /** Ends a lease; `row` is the event as it stands after that. */
+  end(tx: Tx, lease: LeaseRow, outcome: LeaseOutcome, settle: SettleAction | null, row: EventRow): void {
+    const how = settle && JSON.stringify(settle);
+    this.#end.run(lease.seq, lease.num, tx.wall, outcome, how, row.status, row.attempts, row.due_at);
+  }
+
+  extend(lease: LeaseRow, expires: number): void {
+    this.#extend.run(lease.seq, lease.num, expires);
+    this.#due.run(lease.seq, expires);
+  }
+
+  /** Takes a lease back as if it had never been. */
+  remove(row: EventRow, lease: LeaseRow): void {
+    this.#remove.run(lease.seq, lease.num);
+    row.leases = lease.num - 1;
+    this.#count.run(row.seq, row.leases);
+  }
+
+  record(lease: LeaseRow, event: EventRecord): LeaseRecord {
+    return {
+      id: lease.id,
+      event: event.id,
+      holder: lease.holder,
+      claimedAt: lease.claimed_at,
+      expiresAt: lease.expires,
+    };
+  }
+
+  get core(): Core {
+    return this.#core;
+  }
+}

@@ -1,0 +1,87 @@
+import type { RetentionLimits } from "../store.ts";
+import type { Core } from "./core.ts";
+import type { Tx } from "./group-commit.ts";
+import { deleteEventRows } from "./projects.ts";
+import { forgetAnswers } from "./remember.ts";
+import { purgeContent } from "./requeue.ts";
+import { type EventRow, S } from "./rows.ts";
+
+const PURGED_TO = "purged_to_seq";
+
+/**
+ * Retention, one small step a transaction, so that ingest never waits long. It walks events by age: contents first,
+ * then settled events whole. An event with a lease is left for a later round.
+ */
+export class Retention {
+  readonly #core: Core;
+  /** Where this round's walk over settled events, and over the memory of duplicates, has come to. */
+  #settledSeq = 0;
+  #duplicate: { source: number; key: Uint8Array } = { source: 0, key: new Uint8Array() };
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Times are wall milliseconds. `more`: another step is worth making now. */
+  step(tx: Tx, limits: RetentionLimits, step: number): { blobs: string[]; more: boolean } {
+    const purged = this.#purge(tx, limits.payloadBefore, step);
+    const deleted = this.#deleteSettled(limits.settledBefore, step);
+    const changes = this.#core.db
+      .query("DELETE FROM changes WHERE cursor IN (SELECT cursor FROM changes WHERE at < ? ORDER BY cursor LIMIT ?)")
+      .run(limits.changesBefore, step).changes;
+    const duplicates = this.#forgetDuplicates(tx.gate, step);
+    forgetAnswers(this.#core.db, tx.gate);
+    const more = purged.more || deleted.more || changes === step || duplicates;
+    return { blobs: [...purged.blobs, ...deleted.blobs], more };
+  }
+
+  #purge(tx: Tx, before: number, step: number): { blobs: string[]; more: boolean } {
+    const { db } = this.#core;
+    const stored = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(PURGED_TO);
+    let to = Number(stored?.value ?? 0);
+    const rows = db
+      .query<EventRow, [number, number]>("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?")
+      .all(to, step);
+    const blobs: string[] = [];
+    let stopped = false;
+    for (const row of rows) {
+      stopped = row.received_at >= before || row.status === S.claimed;
+      if (stopped) break;
+      const blob = purgeContent(this.#core, tx, row);
+      if (blob) blobs.push(blob);
+      to = row.seq;
+    }
+    db.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(PURGED_TO, String(to));
+    return { blobs, more: !stopped && rows.length === step };
+  }
+
+  #deleteSettled(before: number, step: number): { blobs: string[]; more: boolean } {
+    const rows = this.#core.db
+      .query<EventRow & { settled_at: number | null }, [number, number]>(
+        `SELECT *, (SELECT max(ended_at) FROM leases WHERE leases.seq = events.seq) AS settled_at
+         FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+      )
+      .all(this.#settledSeq, step);
+    const old = rows.filter((row) => Math.max(row.received_at, row.settled_at ?? 0) < before);
+    const gone = old.filter((row) => row.status === S.done || row.status === S.dead).map((row) => row.seq);
+    const more = rows.length === step && old.length > 0;
+    this.#settledSeq = more ? (rows.at(-1)?.seq ?? 0) : 0;
+    return { blobs: deleteEventRows(this.#core, gone), more };
+  }
+
+  /** Walks the whole memory once a round; it is ordered by key, not by age, so that arrivals cost one index less. */
+  #forgetDuplicates(gate: number, step: number): boolean {
+    const { db } = this.#core;
+    const rows = db
+      .query<{ source: number; key: Uint8Array; expires: number }, [number, Uint8Array, number]>(
+        "SELECT source, key, expires FROM duplicates WHERE (source, key) > (?, ?) ORDER BY source, key LIMIT ?",
+      )
+      .all(this.#duplicate.source, this.#duplicate.key, step);
+    const forget = db.query("DELETE FROM duplicates WHERE source = ? AND key = ?");
+    for (const row of rows) if (row.expires <= gate) forget.run(row.source, row.key);
+    const last = rows.at(-1);
+    const more = rows.length === step;
+    this.#duplicate = more && last ? last : { source: 0, key: new Uint8Array() };
+    return more;
+  }
+}

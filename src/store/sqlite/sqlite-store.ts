@@ -1,0 +1,171 @@
+import type { Database } from "bun:sqlite";
+import { statfsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { uuidText, uuidV7 } from "../../kernel/ids.ts";
+import { isProblem } from "../../kernel/problems.ts";
+import type { Store } from "../store.ts";
+import type { Change } from "../types.ts";
+import { Accept } from "./accept.ts";
+import { Claims } from "./claim.ts";
+import { Core } from "./core.ts";
+import { lockFolder, openDatabase } from "./database.ts";
+import { DiskReserve } from "./disk-reserve.ts";
+import { historyOf } from "./event-history.ts";
+import { GroupCommit, type Tx } from "./group-commit.ts";
+import { LeaseRows } from "./lease-rows.ts";
+import { Listing } from "./list.ts";
+import { Names } from "./names.ts";
+import { projectStore } from "./projects.ts";
+import { ReadyQueue } from "./ready.ts";
+import { keyStore, sourceStore } from "./registry.ts";
+import { rememberedAnswer } from "./remember.ts";
+import { Requeue } from "./requeue.ts";
+import { Retention } from "./retain.ts";
+import { Settling } from "./settle.ts";
+import { Sweep } from "./sweep.ts";
+import { Timeline } from "./timeline.ts";
+import { upkeepStore } from "./upkeep.ts";
+
+export type SqliteOptions = {
+  dataDir: string;
+  /** Makes the clock of this run from the highest gate time an earlier run recorded. */
+  clock: (lastGate: number) => Clock;
+};
+
+/** The gate time is written down this often, so that the next run starts no earlier. */
+const GATE_NOTED_MS = 1000;
+const RESERVE_MAX = 16 * 1024 * 1024;
+const RESERVE_CHECK_MS = 2000;
+
+/** Opens the store of a data folder, which must exist. Throws `StoreRefusal` where it may not be opened. */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store & { clock: Clock }> {
+  const lock = lockFolder(options.dataDir);
+  const db = openDatabase(options.dataDir, Date.now());
+  const clock = options.clock(Number(meta(db, "gate") ?? 0));
+  return assemble(db, lock, clock, options.dataDir);
+}
+
+function assemble(db: Database, lock: Database, clock: Clock, dataDir: string): Store & { clock: Clock } {
+  const workspaceId = workspace(db, clock);
+  const core = new Core(db, clock, new Names(db));
+  const leases = new LeaseRows(core);
+  const sweep = new Sweep(core, leases);
+  const reserve = new DiskReserve(join(dataDir, "reserve"), reserveSize(dataDir));
+  const listeners = new Set<(changes: readonly Change[]) => void>();
+  let gateNoted = Number.NEGATIVE_INFINITY;
+  const writer = new GroupCommit(db, clock, reserve, {
+    before(tx) {
+      if (tx.gate - gateNoted >= GATE_NOTED_MS) {
+        setMeta(db, "gate", String(tx.gate));
+        gateNoted = tx.gate;
+      }
+      sweep.run(tx);
+    },
+    after(tx: Tx) {
+      if (tx.changes.length > 0) for (const listener of listeners) listener(tx.changes);
+      sweep.arm();
+    },
+    failed: () => core.names.forget(),
+  });
+  core.attach(writer);
+  sweep.arm();
+  const reserveTimer = setInterval(() => reserve.spent && reserve.restore(), RESERVE_CHECK_MS);
+  reserveTimer.unref();
+  const parts = eventParts(core, leases);
+  return {
+    clock,
+    workspaceId,
+    projects: projectStore(core),
+    keys: keyStore(core),
+    sources: sourceStore(core),
+    ...parts,
+    upkeep: upkeepStore(core, new Retention(core)),
+    onCommit(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    remembered: async (slot) => rememberedAnswer(db, clock.gate(), slot),
+    writable: async () => !reserve.spent && !isProblem(await writer.run((tx) => setMeta(db, "probe", String(tx.wall)))),
+    async close() {
+      sweep.stop();
+      clearInterval(reserveTimer);
+      writer.close();
+      setMeta(db, "gate", String(clock.gate()));
+      db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+      db.close();
+      lock.close();
+    },
+  };
+}
+
+function eventParts(core: Core, leases: LeaseRows): Pick<Store, "events" | "leases"> {
+  const ready = new ReadyQueue(core);
+  const timeline = new Timeline(core);
+  const listing = new Listing(core, ready, timeline);
+  const accept = new Accept(core, timeline);
+  const claims = new Claims(core, leases, ready);
+  const settling = new Settling(core, leases);
+  const requeue = new Requeue(core, listing);
+  return {
+    events: {
+      accept: (event) => accept.accept(event),
+      async get(project, id) {
+        const row = core.row(project, id);
+        return row ? core.record(row) : undefined;
+      },
+      list: async (query) => listing.list(query),
+      async firstReady(project, filter, afterSeq) {
+        const [row] = ready.first(project, filter, 1, afterSeq);
+        return row && core.record(row);
+      },
+      history: async (event) => historyOf(core, leases, event),
+      requeue: (project, id, by) => requeue.one(project, id, by),
+      requeueMany: (query, by, dry) => requeue.many(query, by, dry),
+      purge: (project, id, by) => requeue.purge(project, id, by),
+      changesAfter: async (project, cursor, limit) => listing.changes(project, cursor, limit),
+      changeCursors: async () => changeCursors(core.db),
+    },
+    leases: {
+      claim: (project, id, holder, leaseMs) => claims.one(project, id, holder, leaseMs),
+      claimNext: (project, filter, holder, max, leaseMs) => claims.next(project, filter, holder, max, leaseMs),
+      undo: (taken) => claims.undo(taken),
+      settle: (project, id, holder, lease, act) => settling.settle(project, id, holder, lease, act),
+      extend: (project, id, holder, lease, leaseMs) => settling.extend(project, id, holder, lease, leaseMs),
+      async current(event) {
+        const last = event.status === "claimed" ? leases.last(event.seq) : undefined;
+        return last && last.outcome === null ? leases.record(last, event) : undefined;
+      },
+      releaseAll: (holder) => settling.releaseAll(holder),
+    },
+  };
+}
+
+function changeCursors(db: Database): { oldest: number; newest: number } {
+  const first = db.query<{ cursor: number }, []>("SELECT cursor FROM changes ORDER BY cursor LIMIT 1").get();
+  const last = db.query<{ seq: number }, []>("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").get();
+  const newest = last?.seq ?? 0;
+  return { oldest: first ? first.cursor - 1 : newest, newest };
+}
+
+/** A sixteenth of what is free, at most 16 MiB, so that a small volume is not filled by its own reserve. */
+function reserveSize(dataDir: string): number {
+  const { bavail, bsize } = statfsSync(dataDir);
+  return Math.min(RESERVE_MAX, Math.floor((bavail * bsize) / 16));
+}
+
+function workspace(db: Database, clock: Clock): string {
+  const known = meta(db, "workspace");
+  if (known) return known;
+  const made = uuidText(uuidV7(clock.wall()));
+  setMeta(db, "workspace", made);
+  return made;
+}
+
+function meta(db: Database, name: string): string | undefined {
+  return db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(name)?.value;
+}
+
+function setMeta(db: Database, name: string, value: string): void {
+  db.query<null, [string, string]>("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(name, value);
+}
