@@ -6,8 +6,8 @@ import type { Scope } from "../kernel/scopes.ts";
 import type { Remember } from "../store/types.ts";
 import type { Services } from "./services.ts";
 
-/** Who may call an operation: a key with the scope (or a person, or the operator); or only a person or the operator. */
-export type Access = { scope: Scope } | { person: true };
+/** Who may call an operation: a key with the scope (or a person, or the operator); only a person or the operator; or anyone who is known. */
+export type Access = { scope: Scope } | { person: true } | { anyone: true };
 
 /** How the CLI shows an answer: the member that holds the rows (or the one resource), and the columns of its table. */
 export type CliTable = { rows?: string; columns: readonly string[] };

@@ -1,0 +1,5 @@
+export { type Arrival, ingest, type IngestDeps } from "./ingest.ts";
+export { providerFor, SOURCE_KINDS } from "./providers/index.ts";
+export { Rejections } from "./rejections.ts";
+export { fieldsOf, SourceFields, type SourceSettings, sourceSettings } from "./source-settings.ts";
+export { liveSecrets, type NewSource, type Source, Sources } from "./sources.ts";
