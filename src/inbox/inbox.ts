@@ -3,6 +3,7 @@ import type { Id } from "../kernel/ids.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
 import type { ListQuery, SettleAction, Settled, Store } from "../store/store.ts";
 import type { Claim, EventFilter, EventRecord, EventStatus, HistoryEntry, LeaseRecord } from "../store/types.ts";
+import { changesOf, type StreamedChange } from "./stream.ts";
 import { Waiters } from "./waiters.ts";
 
 /** An ack's `result` may take this many bytes of JSON (contract, section 5). */
@@ -22,7 +23,7 @@ export class Inbox {
   readonly #store: Store;
   readonly #clock: Clock;
   /** The waits of each holder, so that a key that stops being active loses them at once. */
-  readonly #waits = new Map<string, Set<AbortController>>();
+  readonly #waits = new Map<string, Set<() => void>>();
   readonly #stop: () => void;
 
   constructor(store: Store, clock: Clock) {
@@ -94,8 +95,7 @@ export class Inbox {
   ): Promise<T | undefined> {
     const end = new AbortController();
     const abort = () => end.abort();
-    const waits = this.#waits.get(caller.holder) ?? new Set<AbortController>();
-    this.#waits.set(caller.holder, waits.add(end));
+    const leave = this.attend(caller.holder, abort);
     caller.signal.addEventListener("abort", abort);
     const cancel = this.#clock.after(timeoutMs, abort);
     try {
@@ -104,21 +104,35 @@ export class Inbox {
     } finally {
       cancel();
       caller.signal.removeEventListener("abort", abort);
-      waits.delete(end);
-      if (waits.size === 0 && this.#waits.get(caller.holder) === waits) this.#waits.delete(caller.holder);
+      leave();
     }
+  }
+
+  /** Notes a wait or stream of a holder; `stop` ends it when the holder loses its right or the daemon stops. */
+  attend(holder: string, stop: () => void): () => void {
+    const waits = this.#waits.get(holder) ?? new Set<() => void>();
+    this.#waits.set(holder, waits.add(stop));
+    return () => {
+      waits.delete(stop);
+      if (waits.size === 0 && this.#waits.get(holder) === waits) this.#waits.delete(holder);
+    };
+  }
+
+  /** The changes of a project's events after a cursor, until `signal` fires. */
+  changes(project: Id<"prj">, after: number, signal: AbortSignal): AsyncGenerator<StreamedChange> {
+    return changesOf(this.#store, project, after, signal);
   }
 
   /** Ends the waits of a holder that lost its right, and gives its leases back uncounted. */
   async dismiss(holder: string): Promise<Problem | undefined> {
-    for (const wait of [...(this.#waits.get(holder) ?? [])]) wait.abort();
+    for (const stop of [...(this.#waits.get(holder) ?? [])]) stop();
     const released = await this.#store.leases.releaseAll(holder);
     return isProblem(released) ? released : undefined;
   }
 
   /** Ends every wait politely, as if its time were over. */
   endWaits(): void {
-    for (const waits of [...this.#waits.values()]) for (const wait of [...waits]) wait.abort();
+    for (const waits of [...this.#waits.values()]) for (const stop of [...waits]) stop();
   }
 
   async get(project: Id<"prj">, id: Id<"evt">): Promise<EventRecord | Problem> {

@@ -1,4 +1,4 @@
 export { Envelope, type EventAnswer, envelope, INLINE_BYTES } from "./envelope.ts";
-export { LINK_MS, Links } from "./links.ts";
 export { Inbox, RESULT_BYTES, type Settle } from "./inbox.ts";
+export { LINK_MS, Links } from "./links.ts";
 export { changesOf, type StreamedChange } from "./stream.ts";

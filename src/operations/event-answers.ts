@@ -44,4 +44,3 @@ export function claimAnswer(ctx: Context, { event, lease }: Claim): z.input<type
 export function settledAnswer(ctx: Context, { event, retryAt }: Settled): z.input<typeof SettledAnswer> {
   return { event: listed(event), retry_at: retryAt === null ? null : timeOf(ctx, retryAt) };
 }
-

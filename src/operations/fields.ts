@@ -21,7 +21,9 @@ export function idField<P extends IdPrefix>(prefix: P) {
 }
 
 /** A moment as input, RFC 3339; it reaches `run` in wall milliseconds. */
-export const TimeField = z.iso.datetime({ offset: true, error: "must be an RFC 3339 time such as 2026-10-07T09:12:44Z" }).transform((text) => Date.parse(text));
+export const TimeField = z.iso
+  .datetime({ offset: true, error: "must be an RFC 3339 time such as 2026-10-07T09:12:44Z" })
+  .transform((text) => Date.parse(text));
 
 export const NameField = z
   .string()
@@ -89,7 +91,8 @@ export function pageById<T extends { id: string }>(
   page: { limit: number; cursor?: string | undefined },
 ): { items: T[]; next: string | null } | Problem {
   const after = page.cursor === undefined ? "" : Buffer.from(page.cursor, "base64url").toString();
-  if (!/^(?:[a-z]{3}_[0-9a-z]{26})?$/.test(after)) return invalid("cursor", "is none of this list's: hand in `next_cursor` as it came");
+  if (!/^(?:[a-z]{3}_[0-9a-z]{26})?$/.test(after))
+    return invalid("cursor", "is none of this list's: hand in `next_cursor` as it came");
   const rest = items.filter((item) => item.id > after);
   const shown = rest.slice(0, page.limit);
   const last = shown.at(-1);

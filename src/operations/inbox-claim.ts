@@ -25,7 +25,8 @@ export const inboxClaimNext = operation({
   http: "POST /v1/inbox/claim",
   access: { scope: "inbox:write" },
   summary: "Claim the next event, or several, waiting for one if asked",
-  description: "The loop for workers: the oldest events that can be claimed, atomically. An empty list where there was none.",
+  description:
+    "The loop for workers: the oldest events that can be claimed, atomically. An empty list where there was none.",
   input: z.strictObject({
     ...FilterFields,
     max: z.int().min(1).max(100).default(1).describe("At most so many"),
@@ -33,7 +34,14 @@ export const inboxClaimNext = operation({
     wait_seconds: z.number().min(0).max(300).default(0).describe("How long to wait where there is none"),
   }),
   output: z.object({ claims: z.array(ClaimAnswer) }),
-  cli: { command: "inbox claim", emptyWhen: "claims", table: { rows: "claims", columns: ["event.id", "event.received_at", "event.source", "event.type", "lease.id", "lease.expires_at"] } },
+  cli: {
+    command: "inbox claim",
+    emptyWhen: "claims",
+    table: {
+      rows: "claims",
+      columns: ["event.id", "event.received_at", "event.source", "event.type", "lease.id", "lease.expires_at"],
+    },
+  },
   waits: true,
   async run(ctx, input) {
     const claims = await ctx.services.inbox.claimNext(callerOf(ctx), filterOf(input), {

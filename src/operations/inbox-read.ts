@@ -39,14 +39,20 @@ export const inboxList = operation({
     status: z.enum([...EVENT_STATUSES, "all"]).default("pending"),
     ...FilterFields,
     channel: ChannelField,
-    routed: z.enum(["true", "false", "all"]).default("false").describe("Events that a route pushes: only those, none, both"),
+    routed: z
+      .enum(["true", "false", "all"])
+      .default("false")
+      .describe("Events that a route pushes: only those, none, both"),
     since: TimeField.optional().describe("Received at or after"),
     until: TimeField.optional().describe("Received before"),
     q: z.string().min(1).max(200).optional().describe("A part of type or source, in any case"),
     ...PageFields,
   }),
   output: z.object({ events: z.array(Envelope), next_cursor: Cursor, details: Details }),
-  cli: { command: "inbox list", table: { rows: "events", columns: ["id", "received_at", "source", "type", "verified", "status", "attempts"] } },
+  cli: {
+    command: "inbox list",
+    table: { rows: "events", columns: ["id", "received_at", "source", "type", "verified", "status", "attempts"] },
+  },
   async run(ctx, input) {
     const afterSeq = numberOf(input.cursor);
     if (isProblem(afterSeq)) return afterSeq;
@@ -69,7 +75,9 @@ function detailsOf(ctx: Context, rows: readonly EventRecord[]): z.input<typeof D
   const details = rows.map((event) => [
     event.id,
     {
-      ...(event.dueAt === null ? {} : { [event.status === "claimed" ? "lease_expires_at" : "retry_at"]: timeOf(ctx, event.dueAt) }),
+      ...(event.dueAt === null
+        ? {}
+        : { [event.status === "claimed" ? "lease_expires_at" : "retry_at"]: timeOf(ctx, event.dueAt) }),
       ...(event.routed ? { routed: true as const } : {}),
     },
   ]);
@@ -81,14 +89,19 @@ export const inboxWait = operation({
   http: "POST /v1/inbox/wait",
   access: { scope: "inbox:read" },
   summary: "Wait for the first event that can be claimed",
-  description: "Answers at once where there is one, else when there is one, else `{\"event\": null}` after the timeout. Claims nothing.",
+  description:
+    'Answers at once where there is one, else when there is one, else `{"event": null}` after the timeout. Claims nothing.',
   input: z.strictObject({
     timeout_seconds: z.number().min(0).max(300).default(25),
     ...FilterFields,
     after: idField("evt").optional().describe("Only events after this one"),
   }),
   output: z.object({ event: Envelope.nullable() }),
-  cli: { command: "inbox wait", emptyWhen: "event", table: { rows: "event", columns: ["id", "received_at", "source", "type", "verified", "status", "attempts"] } },
+  cli: {
+    command: "inbox wait",
+    emptyWhen: "event",
+    table: { rows: "event", columns: ["id", "received_at", "source", "type", "verified", "status", "attempts"] },
+  },
   waits: true,
   async run(ctx, input) {
     const event = await ctx.services.inbox.wait(callerOf(ctx), filterOf(input), {

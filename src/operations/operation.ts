@@ -64,9 +64,9 @@ export function operation<I extends z.ZodObject, O extends z.ZodType>(
   return definition as unknown as Operation;
 }
 
-/** The store's form of an Idempotency-Key, where the caller sent one. */
-export function rememberAs<T>(ctx: Context, answer: (created: T) => string): Remember<T> | undefined {
-  return ctx.remember && { ...ctx.remember, answer };
+/** The store's form of an Idempotency-Key, where the caller sent one: the status and the body to give again. */
+export function rememberAs<T>(ctx: Context, body: (created: T) => string): Remember<T> | undefined {
+  return ctx.remember && { ...ctx.remember, answer: (created) => `[201,${body(created)}]` };
 }
 
 /** `["GET", "/v1/events/:id"]` of an operation. */

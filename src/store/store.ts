@@ -33,6 +33,8 @@ export interface Store {
   onCommit(listener: (changes: readonly Change[]) => void): () => void;
   /** The remembered answer of a creation, if it is younger than 24 hours. */
   remembered(slot: Uint8Array): Promise<Remembered | undefined>;
+  /** Remembers an answer that made nothing, such as a 409. */
+  rememberAnswer(slot: Uint8Array, bodyHash: Uint8Array, answer: string): Stored<null>;
   /** True while writes are taken. */
   writable(): Promise<boolean>;
   close(): Promise<void>;
@@ -94,6 +96,8 @@ export interface EventStore {
   /** One atomic insert with its duplicate check; a duplicate answers the first event's id. */
   accept(event: NewEvent): Stored<Accepted>;
   get(project: Id<"prj">, id: Id<"evt">): Promise<EventRecord | undefined>;
+  /** An event of any project, for links that stand for their own right. */
+  find(id: Id<"evt">): Promise<EventRecord | undefined>;
   /** Oldest first. `next` is where the following page begins; absent at the end. A page may be short and still have a next. */
   list(query: ListQuery): Promise<{ rows: EventRecord[]; next?: number }>;
   /** The first event that can be claimed now and matches, after `afterSeq` if given. */

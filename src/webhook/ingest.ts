@@ -70,7 +70,13 @@ async function take(
   const decoded = decoding instanceof Promise ? await decoding : decoding;
   if (isProblem(decoded)) return decoded;
   const verified = provider.verifies;
-  return store(deps, source, verified, classify({ provider, scheme, settings, transmission, decoded, verified }), decoded);
+  return store(
+    deps,
+    source,
+    verified,
+    classify({ provider, scheme, settings, transmission, decoded, verified }),
+    decoded,
+  );
 }
 
 function announcedSize({ headers }: Arrival): number {
@@ -85,7 +91,10 @@ function refusedUnread(source: Source, { method, headers }: Arrival): Problem | 
     return new Problem("METHOD_NOT_ALLOWED", `send the event with ${allow}`, { headers: { allow } });
   }
   if (Number(headerOf(headers, "postern-hops") ?? 0) > MAX_HOPS) {
-    return new Problem("LOOP_DETECTED", `it has passed through Postern more than ${MAX_HOPS} times: a route leads back to its source`);
+    return new Problem(
+      "LOOP_DETECTED",
+      `it has passed through Postern more than ${MAX_HOPS} times: a route leads back to its source`,
+    );
   }
   if (!source.record.paused) return undefined;
   return new Problem("SOURCE_PAUSED", `\`postern sources resume ${source.record.id}\` opens it again`, {
@@ -97,7 +106,10 @@ function authenticate(source: Source, transmission: Transmission, wallNow: numbe
   if (source.scheme === null) return undefined;
   const secrets = liveSecrets(source, wallNow);
   if (secrets.length === 0) {
-    return new Problem("SIGNATURE_INVALID", "the source has no secret yet: set it with `postern sources rotate-secret`");
+    return new Problem(
+      "SIGNATURE_INVALID",
+      "the source has no secret yet: set it with `postern sources rotate-secret`",
+    );
   }
   const verdict = verify(source.scheme, secrets, transmission, wallNow);
   return verdict.ok ? undefined : new Problem("SIGNATURE_INVALID", verdict.reason);
@@ -106,7 +118,9 @@ function authenticate(source: Source, transmission: Transmission, wallNow: numbe
 function limited(source: Source): Problem | undefined {
   const seconds = source.limiter?.take() ?? 0;
   if (seconds === 0) return undefined;
-  return new Problem("RATE_LIMITED", "the source's rate limit is reached", { headers: { "retry-after": String(seconds) } });
+  return new Problem("RATE_LIMITED", "the source's rate limit is reached", {
+    headers: { "retry-after": String(seconds) },
+  });
 }
 
 async function store(

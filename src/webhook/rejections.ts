@@ -41,7 +41,9 @@ export class Rejections {
   async flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
-    const batch = [...this.#waiting].flatMap(([sourceNum, rows]) => rows.map((rejection) => ({ sourceNum, rejection })));
+    const batch = [...this.#waiting].flatMap(([sourceNum, rows]) =>
+      rows.map((rejection) => ({ sourceNum, rejection })),
+    );
     if (batch.length === 0) return;
     this.#waiting.clear();
     if (!isProblem(await this.#store.reject(batch))) return;

@@ -13,7 +13,9 @@ export type RateLimit = z.infer<typeof RateLimit>;
 export const SourceFields = z.strictObject({
   ...HmacFields.shape,
   dedup: DedupMode.optional(),
-  rate_limit: RateLimit.nullable().optional().describe("At most so many transmissions in so many seconds. Default: none"),
+  rate_limit: RateLimit.nullable()
+    .optional()
+    .describe("At most so many transmissions in so many seconds. Default: none"),
   type_from: TypeFrom.nullable().optional(),
   allow_get: z.boolean().optional().describe("Take GET as well; its query is the form. Default: false"),
 });

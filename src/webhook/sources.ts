@@ -111,24 +111,32 @@ export class Sources {
       managed: wanted.managed,
       createdAt: now,
     };
-    const created = await this.#store.create(record, remember?.((stored) => this.#open(stored)));
+    const created = await this.#store.create(
+      record,
+      remember?.((stored) => this.#open(stored)),
+    );
     if (isProblem(created)) return created;
     return { source: this.#keep(created), secret: made };
   }
 
   #providerOf({ name, channel, kind }: NewSource): Provider | Problem {
-    if (name === OWN_SOURCE) return new Problem("SOURCE_NAME_RESERVED", `\`${OWN_SOURCE}\` is Postern's own: choose another name`);
+    if (name === OWN_SOURCE)
+      return new Problem("SOURCE_NAME_RESERVED", `\`${OWN_SOURCE}\` is Postern's own: choose another name`);
     if (channel === "email" || kind === "email") {
       return invalid("channel", "email sources are not part of this version; channel `webhook` is");
     }
     const provider = providerFor(kind);
     if (provider) return provider;
-    return invalid("kind", `unknown kind \`${kind.slice(0, 64)}\`; there are ${SOURCE_KINDS.join(", ")}.${didYouMean(kind, SOURCE_KINDS)}`);
+    return invalid(
+      "kind",
+      `unknown kind \`${kind.slice(0, 64)}\`; there are ${SOURCE_KINDS.join(", ")}.${didYouMean(kind, SOURCE_KINDS)}`,
+    );
   }
 
   /** Changes a source's name or settings; null takes a setting away. */
   async update(source: Source, change: { name?: string | undefined; fields: SourceFields }): Promise<Source | Problem> {
-    if (change.name === OWN_SOURCE) return new Problem("SOURCE_NAME_RESERVED", `\`${OWN_SOURCE}\` is Postern's own: choose another name`);
+    if (change.name === OWN_SOURCE)
+      return new Problem("SOURCE_NAME_RESERVED", `\`${OWN_SOURCE}\` is Postern's own: choose another name`);
     const settings = sourceSettings(source.record.kind, { ...fieldsOf(source.settings), ...given(change.fields) });
     if (isErrors(settings)) return refused(settings);
     return this.#write(source, { name: change.name ?? source.record.name, settings: JSON.stringify(settings) });
@@ -154,7 +162,12 @@ export class Sources {
     const made = options.secret === undefined ? (provider.secret.generate?.() ?? null) : null;
     const secret = options.secret ?? made;
     if (secret === null) {
-      return invalid("secret", provider.secret.origin === "none" ? "this kind of source has no secret" : `only ${provider.title} makes it: give the secret it shows`);
+      return invalid(
+        "secret",
+        provider.secret.origin === "none"
+          ? "this kind of source has no secret"
+          : `only ${provider.title} makes it: give the secret it shows`,
+      );
     }
     const now = this.#clock.wall();
     const end = now + (options.graceSeconds ?? GRACE_SECONDS) * 1000;
@@ -209,7 +222,9 @@ export class Sources {
     const secrets = this.#vault.open(`secrets.${record.id}`, record.secretsSealed);
     if (!provider) throw new Error(`source ${record.id} is of kind ${record.kind}, which this version does not know`);
     if (token === undefined || secrets === undefined) {
-      throw new Error(`the master key does not open the secrets of source ${record.id}: restore the master key of this data folder`);
+      throw new Error(
+        `the master key does not open the secrets of source ${record.id}: restore the master key of this data folder`,
+      );
     }
     const settings = JSON.parse(record.settings) as SourceSettings;
     return {
@@ -243,7 +258,9 @@ function hashKey(hash: Uint8Array): string {
   return Buffer.from(hash).toString("base64");
 }
 
-function isErrors<T extends object>(value: T | readonly { path: string; message: string }[]): value is readonly { path: string; message: string }[] {
+function isErrors<T extends object>(
+  value: T | readonly { path: string; message: string }[],
+): value is readonly { path: string; message: string }[] {
   return Array.isArray(value);
 }
 

@@ -49,9 +49,14 @@ export class Core {
 
   /** The narrow row of an event of this project, or null. */
   row(project: Id<"prj">, id: Id<"evt">): EventRow | null {
-    const bytes = idBytes("evt", id);
-    const row = bytes ? this.#byId.get(bytes) : null;
+    const row = this.rowOf(id);
     return row && row.project === this.names.projectNum(project) ? row : null;
+  }
+
+  /** The narrow row of an event of any project, or null. */
+  rowOf(id: Id<"evt">): EventRow | null {
+    const bytes = idBytes("evt", id);
+    return bytes ? this.#byId.get(bytes) : null;
   }
 
   content(seq: number): ContentRow | null {

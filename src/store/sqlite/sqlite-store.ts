@@ -19,7 +19,7 @@ import { Names } from "./names.ts";
 import { projectStore } from "./projects.ts";
 import { ReadyQueue } from "./ready.ts";
 import { keyStore, sourceStore } from "./registry.ts";
-import { rememberedAnswer } from "./remember.ts";
+import { rememberAnswer, rememberedAnswer } from "./remember.ts";
 import { Requeue } from "./requeue.ts";
 import { Retention } from "./retain.ts";
 import { Settling } from "./settle.ts";
@@ -85,6 +85,8 @@ function assemble(db: Database, lock: Database, clock: Clock, dataDir: string): 
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    rememberAnswer: (slot, bodyHash, answer) =>
+      writer.run((tx) => rememberAnswer(db, tx, null, { slot, bodyHash, answer: () => answer })),
     remembered: async (slot) => rememberedAnswer(db, clock.gate(), slot),
     writable: async () => !reserve.spent && !isProblem(await writer.run((tx) => setMeta(db, "probe", String(tx.wall)))),
     async close() {
@@ -112,6 +114,10 @@ function eventParts(core: Core, leases: LeaseRows): Pick<Store, "events" | "leas
       accept: (event) => accept.accept(event),
       async get(project, id) {
         const row = core.row(project, id);
+        return row ? core.record(row) : undefined;
+      },
+      async find(id) {
+        const row = core.rowOf(id);
         return row ? core.record(row) : undefined;
       },
       list: async (query) => listing.list(query),

@@ -1,0 +1,24 @@
+import { isProblem, type Problem } from "../kernel/problems.ts";
+import { ingest, type IngestDeps } from "../webhook/index.ts";
+import { type Exchange, jsonText, readBody } from "./exchange.ts";
+
+/** `POST` or `PUT /in/{token}`: a provider's transmission. */
+export async function ingestRoute(
+  deps: IngestDeps,
+  request: Request,
+  token: string,
+  exchange: Exchange,
+): Promise<Response | Problem> {
+  const { url } = request;
+  const at = url.indexOf("?");
+  const accepted = await ingest(deps, {
+    method: request.method,
+    token,
+    headers: request.headers.toJSON(),
+    query: at < 0 ? "" : url.slice(at + 1),
+    remoteAddress: exchange.remoteAddress,
+    readBody: (maxBytes) => readBody(request, maxBytes),
+  });
+  if (isProblem(accepted)) return accepted;
+  return jsonText(200, `{"id":"${accepted.id}","duplicate":${accepted.duplicate}}`);
+}
