@@ -22,7 +22,9 @@ export function authenticate(
     return { actor, project: actor.key.project };
   }
   const all = projects.list();
-  const project = projects.find(request.project ?? DEFAULT_PROJECT) ?? (request.project === null && all.length === 1 ? all[0] : undefined);
+  const project =
+    projects.find(request.project ?? DEFAULT_PROJECT) ??
+    (request.project === null && all.length === 1 ? all[0] : undefined);
   return project ? { actor, project: project.id } : noProject(request.project ?? DEFAULT_PROJECT);
 }
 
@@ -36,13 +38,20 @@ function actorOf(keys: Keys, door: Door, authorization: string | null): Actor | 
 }
 
 function unauthenticated(why: string): Problem {
-  return new Problem("UNAUTHENTICATED", `${why}: send \`Authorization: Bearer pst_…\`; \`postern keys create\` makes a key`, {
-    headers: { "www-authenticate": "Bearer" },
-  });
+  return new Problem(
+    "UNAUTHENTICATED",
+    `${why}: send \`Authorization: Bearer pst_…\`; \`postern keys create\` makes a key`,
+    {
+      headers: { "www-authenticate": "Bearer" },
+    },
+  );
 }
 
 function noProject(name: string): Problem {
-  return new Problem("NOT_FOUND", `there is no project ${name.slice(0, 64)} for this credential; \`postern projects list\` shows them`);
+  return new Problem(
+    "NOT_FOUND",
+    `there is no project ${name.slice(0, 64)} for this credential; \`postern projects list\` shows them`,
+  );
 }
 
 /** 403 where the actor may not use the operation at all, or lacks its scope. */
@@ -50,7 +59,10 @@ export function refusedAccess(actor: Actor, access: Access): Problem | undefined
   if ("anyone" in access) return undefined;
   if ("person" in access) {
     if (isPerson(actor)) return undefined;
-    return new Problem("NOT_ALLOWED", "only a person or the operator may do this: run the command on the daemon's machine, without --url and --key");
+    return new Problem(
+      "NOT_ALLOWED",
+      "only a person or the operator may do this: run the command on the daemon's machine, without --url and --key",
+    );
   }
   if (hasScope(actor, access.scope)) return undefined;
   return new Problem("SCOPE_MISSING", `the key lacks the scope ${access.scope}`, { extra: { scope: access.scope } });

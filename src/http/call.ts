@@ -11,7 +11,11 @@ import type { Idempotency, Slot } from "./idempotency.ts";
 const API_BODY_BYTES = 1024 * 1024;
 
 export type CallDeps = { services: Services; idempotency: Idempotency; baseUrl: () => string };
-export type Handler = (request: Request, params: Readonly<Record<string, string>>, exchange: Exchange) => Promise<Response | Problem>;
+export type Handler = (
+  request: Request,
+  params: Readonly<Record<string, string>>,
+  exchange: Exchange,
+) => Promise<Response | Problem>;
 
 /**
  * The HTTP face of an operation. The order of checks is the contract's: 401; 403 (the key's state, who may at all,
@@ -75,7 +79,10 @@ function inputOf(
   const given = hasBody ? bodyOf(body) : fromStrings(op.input, queryFields(query));
   if (isProblem(given)) return given;
   const named = pathParams.find((name) => Object.hasOwn(given, name));
-  if (named) return new Problem("INVALID_REQUEST", `${named} stands in the path, not in the body`, { errors: [{ path: named, message: "stands in the path" }] });
+  if (named)
+    return new Problem("INVALID_REQUEST", `${named} stands in the path, not in the body`, {
+      errors: [{ path: named, message: "stands in the path" }],
+    });
   const checked = checkInput(op.input, { ...given, ...params }, pathParams);
   return isProblem(checked) ? checked : checked.input;
 }
@@ -98,7 +105,9 @@ function bodyOf(body: Uint8Array): Record<string, unknown> | Problem {
   if (!parsed) return new Problem("INVALID_JSON", "the body must be JSON in UTF-8 (RFC 8259)");
   const { value } = parsed;
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    return new Problem("INVALID_REQUEST", "the body must be a JSON object", { errors: [{ path: "", message: "must be an object" }] });
+    return new Problem("INVALID_REQUEST", "the body must be a JSON object", {
+      errors: [{ path: "", message: "must be an object" }],
+    });
   }
   return value as Record<string, unknown>;
 }

@@ -28,7 +28,11 @@ export function exchangeOf(request: Request): Exchange {
   return exchange;
 }
 
-const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const JSON_HEADERS = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
 
 /** A JSON answer; `RawJson` inside goes out as it is. */
 export function jsonAnswer(status: number, body: unknown): Response {
@@ -69,5 +73,8 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
 }
 
 function tooLarge(maxBytes: number): Problem {
-  return new Problem("PAYLOAD_TOO_LARGE", `the body is over ${maxBytes} bytes; the operator's limit is http.max_body_bytes`);
+  return new Problem(
+    "PAYLOAD_TOO_LARGE",
+    `the body is over ${maxBytes} bytes; the operator's limit is http.max_body_bytes`,
+  );
 }

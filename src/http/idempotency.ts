@@ -17,11 +17,20 @@ export class Idempotency {
 
   /** Runs a creation once for its key; without a key it just runs. `hasSecret`: the first answer showed one. */
   async once(
-    call: { key: string | null; actor: Actor; project: string; method: string; path: string; body: Uint8Array; hasSecret: boolean },
+    call: {
+      key: string | null;
+      actor: Actor;
+      project: string;
+      method: string;
+      path: string;
+      body: Uint8Array;
+      hasSecret: boolean;
+    },
     run: (slot: Slot | undefined) => Promise<Response | Problem>,
   ): Promise<Response | Problem> {
     if (call.key === null) return run(undefined);
-    if (!/^[\x21-\x7e]{1,255}$/.test(call.key)) return invalid("Idempotency-Key", "must be 1 to 255 printable characters");
+    if (!/^[\x21-\x7e]{1,255}$/.test(call.key))
+      return invalid("Idempotency-Key", "must be 1 to 255 printable characters");
     const slot = sha256Of(JSON.stringify([holderOf(call.actor), call.project, call.method, call.path, call.key]));
     const bodyHash = sha256Of(call.body);
     const name = Buffer.from(slot).toString("base64");

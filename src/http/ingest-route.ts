@@ -1,5 +1,5 @@
 import { isProblem, type Problem } from "../kernel/problems.ts";
-import { ingest, type IngestDeps } from "../webhook/index.ts";
+import { type IngestDeps, ingest } from "../webhook/index.ts";
 import { type Exchange, jsonText, readBody } from "./exchange.ts";
 
 /** `POST` or `PUT /in/{token}`: a provider's transmission. */

@@ -45,5 +45,7 @@ function rangeOf(header: string | null, size: number): [number, number] | undefi
       ? [Math.max(0, size - Number(match[2])), size - 1]
       : [Number(match[1]), Math.min(match[2] === "" ? size - 1 : Number(match[2]), size - 1)];
   if (from <= to) return [from, to];
-  return new Problem("RANGE_INVALID", `the content has ${size} bytes`, { headers: { "content-range": `bytes */${size}` } });
+  return new Problem("RANGE_INVALID", `the content has ${size} bytes`, {
+    headers: { "content-range": `bytes */${size}` },
+  });
 }

@@ -14,7 +14,11 @@ const BEAT_MS = 15_000;
  * `GET /v1/stream`: server-sent events, one a change (`id:` a cursor, `event: event`). It begins with what comes, or
  * after `Last-Event-ID`; where that is older than what is kept, `event: reset` comes first and the stream begins at the oldest kept.
  */
-export async function streamRoute(services: Services, request: Request, exchange: Exchange): Promise<Response | Problem> {
+export async function streamRoute(
+  services: Services,
+  request: Request,
+  exchange: Exchange,
+): Promise<Response | Problem> {
   const who = authenticate(services, {
     door: exchange.door,
     authorization: request.headers.get("authorization"),

@@ -20,7 +20,7 @@ export class Projects {
   }
 
   /** Reads them, and makes the default one on the first start. */
-  async load(): Promise<void | Problem> {
+  async load(): Promise<Problem | undefined> {
     for (const project of await this.#store.list()) this.#byId.set(project.id, project);
     if (this.#byId.size > 0) return undefined;
     const made = await this.create({ slug: DEFAULT_PROJECT, title: "Default", managed: false });

@@ -25,15 +25,17 @@ function escaped(text: string): string {
 /** A log of one JSON object a line, or of readable lines; `write` gets each with its line end. */
 export function makeLog(options: { level: LogLevel; format: "text" | "json"; write: (line: string) => void }): Log {
   const from = LOG_LEVELS.indexOf(options.level);
-  const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
-    if (LOG_LEVELS.indexOf(level) < from) return;
-    const time = rfc3339(Date.now());
-    options.write(
-      options.format === "json"
-        ? `${JSON.stringify({ time, level, message, ...fields })}\n`
-        : `${time} ${level.toUpperCase().padEnd(5)} ${escaped(message)}${textFields(fields)}\n`,
-    );
-  };
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
+      if (LOG_LEVELS.indexOf(level) < from) return;
+      const time = rfc3339(Date.now());
+      options.write(
+        options.format === "json"
+          ? `${JSON.stringify({ time, level, message, ...fields })}\n`
+          : `${time} ${level.toUpperCase().padEnd(5)} ${escaped(message)}${textFields(fields)}\n`,
+      );
+    };
   return {
     debug: at("debug"),
     info: at("info"),
@@ -46,6 +48,9 @@ export function makeLog(options: { level: LogLevel; format: "text" | "json"; wri
 function textFields(fields: LogFields): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${/^[\w./:@+-]+$/.test(String(value)) ? value : JSON.stringify(escaped(String(value)))}`)
+    .map(
+      ([key, value]) =>
+        ` ${key}=${/^[\w./:@+-]+$/.test(String(value)) ? value : JSON.stringify(escaped(String(value)))}`,
+    )
     .join("");
 }

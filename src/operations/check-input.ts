@@ -38,7 +38,8 @@ function fieldErrors(schema: z.ZodObject, value: Record<string, unknown>, issue:
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
-    (inner, key) => (inner !== null && typeof inner === "object" ? (inner as Record<PropertyKey, unknown>)[key] : undefined),
+    (inner, key) =>
+      inner !== null && typeof inner === "object" ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
     value,
   );
 }

@@ -4,7 +4,10 @@ import { z } from "zod";
  * The typed form of values that came as strings, in a query or as flags: numbers, booleans, lists and JSON by what the
  * schema's field takes. What does not fit is left a string, so that the schema refuses it with its own words.
  */
-export function fromStrings(schema: z.ZodObject, given: Readonly<Record<string, string | string[]>>): Record<string, unknown> {
+export function fromStrings(
+  schema: z.ZodObject,
+  given: Readonly<Record<string, string | string[]>>,
+): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;

@@ -1,5 +1,5 @@
 import type { Keys, Projects } from "../identity/index.ts";
-import type { Inbox, Links } from "../inbox/index.ts";
+import type { Inbox, Links, Tallies } from "../inbox/index.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { BlobStore } from "../store/blobs.ts";
 import type { Store } from "../store/store.ts";
@@ -16,4 +16,7 @@ export type Services = {
   rejections: Rejections;
   inbox: Inbox;
   links: Links;
+  tallies: Tallies;
+  /** Transmissions since the start, by what became of them. */
+  counters: { accepted: number; duplicates: number; rejected: number };
 };

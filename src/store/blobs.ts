@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "../kernel/problems.ts";
 
@@ -11,8 +11,8 @@ export interface BlobStore {
   /** The kept bytes, readable in ranges; undefined where there are none. */
   open(key: string): Promise<Blob | undefined>;
   delete(keys: readonly string[]): Promise<void>;
-  /** Every key that is there. */
-  keys(): Promise<string[]>;
+  /** Every key that was written before a wall time in milliseconds. */
+  keys(writtenBefore: number): Promise<string[]>;
 }
 
 const KEY = /^[0-9a-f]{32}$/;
@@ -45,10 +45,14 @@ export function fileBlobs(dir: string): BlobStore {
     async delete(keys) {
       for (const key of keys) if (KEY.test(key)) await rm(pathOf(key), { force: true });
     },
-    async keys() {
+    async keys(writtenBefore) {
       const found: string[] = [];
-      for (const folder of await readdir(dir)) found.push(...(await readdir(join(dir, folder))));
-      return found.filter((name) => KEY.test(name));
+      for (const folder of await readdir(dir)) {
+        for (const name of await readdir(join(dir, folder))) {
+          if (KEY.test(name) && (await stat(pathOf(name))).mtimeMs < writtenBefore) found.push(name);
+        }
+      }
+      return found;
     },
   };
 }

@@ -34,6 +34,8 @@ export type IngestDeps = {
   rejections: Rejections;
   clock: Clock;
   maxBodyBytes: number;
+  /** Counted up: what became of the transmissions. */
+  counters: { accepted: number; duplicates: number; rejected: number };
 };
 
 /**
@@ -47,7 +49,11 @@ export async function ingest(deps: IngestDeps, arrival: Arrival): Promise<Accept
   const answer = await take(deps, source, arrival, (bytes) => {
     size = bytes;
   });
-  if (isProblem(answer)) deps.rejections.note(source, answer, size, arrival.remoteAddress);
+  if (isProblem(answer)) {
+    deps.counters.rejected++;
+    deps.rejections.note(source, answer, size, arrival.remoteAddress);
+  } else if (answer.duplicate) deps.counters.duplicates++;
+  else deps.counters.accepted++;
   return answer;
 }
 

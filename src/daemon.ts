@@ -1,0 +1,220 @@
+import { readFileSync } from "node:fs";
+import { type CidrSet, cidrSet } from "./config/cidr.ts";
+import { type ConfigError, formatConfigError } from "./config/errors.ts";
+import { parseListen } from "./config/listen.ts";
+import { errorInConfig, isConfigErrors, type LoadedConfig, type LoadOptions, loadConfig } from "./config/load.ts";
+import type { Config } from "./config/schema.ts";
+import { resolveSecrets } from "./config/secrets.ts";
+import { type Listening, listen, listenSocket, makeApp } from "./http/index.ts";
+import { Keys, Projects } from "./identity/index.ts";
+import { Inbox, Links, startRetention, Tallies } from "./inbox/index.ts";
+import { type Clock, systemClock } from "./kernel/clock.ts";
+import { type Log, makeLog } from "./kernel/log.ts";
+import { notifyReady, notifyReloading, notifyStopping, notifyWatchdog, watchdogIntervalMs } from "./kernel/notify.ts";
+import { Vault } from "./kernel/secrets.ts";
+import { VERSION } from "./kernel/version.ts";
+import { applyDeclared } from "./operations/declared.ts";
+import type { Services } from "./operations/index.ts";
+import { fileBlobs } from "./store/blobs.ts";
+import { type DataFolder, openDataFolder } from "./store/data-folder.ts";
+import { openSqliteStore } from "./store/sqlite/sqlite-store.ts";
+import { type IngestDeps, Rejections, Sources } from "./webhook/index.ts";
+
+/** Why the daemon does not start; the text is for the operator. */
+export class StartRefusal extends Error {}
+
+/** What is in flight when the daemon stops has this long to finish (contract, section 13). */
+const STOP_MS = 10_000;
+
+export type Parts = { services: Services; ingest: IngestDeps; close: () => Promise<void> };
+
+/** Opens the store and puts the features together; what a test or a bench drives without a listener. */
+export async function assemble(
+  folder: DataFolder,
+  options: { clock?: (lastGate: number) => Clock; maxBodyBytes: number },
+): Promise<Parts> {
+  const store = await openSqliteStore({ dataDir: folder.dir, clock: options.clock ?? systemClock });
+  const { clock } = store;
+  const blobs = fileBlobs(folder.blobs);
+  const vault = new Vault(folder.masterKey);
+  const projects = new Projects(store.projects, clock);
+  const keys = new Keys(store.keys, clock);
+  const sources = new Sources(store.sources, clock, vault);
+  const refused = await projects.load();
+  if (refused) throw new StartRefusal(refused.detail);
+  await keys.load();
+  await sources.load();
+  const inbox = new Inbox(store, clock);
+  const rejections = new Rejections(store.sources, clock);
+  keys.onLost((key) => void inbox.dismiss(key.id));
+  projects.onGone((id, gone) => {
+    sources.forget(id);
+    void keys.load();
+    void blobs.delete(gone);
+  });
+  const counters = { accepted: 0, duplicates: 0, rejected: 0 };
+  const tallies = new Tallies(store, () => clock.gate());
+  const links = new Links(vault, clock);
+  const services = { clock, store, blobs, projects, keys, sources, rejections, inbox, links, tallies, counters };
+  const ingest = {
+    sources,
+    events: store.events,
+    blobs,
+    rejections,
+    clock,
+    maxBodyBytes: options.maxBodyBytes,
+    counters,
+  };
+  return {
+    services,
+    ingest,
+    async close() {
+      inbox.close();
+      await rejections.flush();
+      await store.close();
+    },
+  };
+}
+
+/** `postern serve`: runs until SIGTERM or SIGINT. Throws `StartRefusal` or `StoreRefusal` where it may not start. */
+export async function serve(load: LoadOptions): Promise<void> {
+  const loaded = configured(loadConfig(load));
+  const { config } = loaded;
+  const log = makeLog({
+    level: config.log.level,
+    format: logFormat(config),
+    write: (line) => process.stderr.write(line),
+  });
+  const folder = openDataFolder(config.data_dir);
+  const parts = await assemble(folder, { maxBodyBytes: config.http.max_body_bytes });
+  await declare(parts.services, loaded, load, log);
+  const doors = openDoors(parts, config, folder, log);
+  const upkeep = startRetention(parts.services, config.retention, log);
+  greet(parts.services, doors.url(), folder, config);
+  notifyReady(`listening on ${doors.url()}`);
+  const watchdog = keepWatchdog();
+  const reload = () => void reloadConfig(parts.services, load, doors, log);
+  process.on("SIGHUP", reload);
+  await stopSignal();
+  notifyStopping();
+  log.info("stopping", { grace_seconds: STOP_MS / 1000 });
+  clearInterval(watchdog);
+  upkeep.stop();
+  process.off("SIGHUP", reload);
+  await doors.stop();
+  await parts.close();
+  log.info("stopped");
+}
+
+function configured(loaded: LoadedConfig | ConfigError[]): LoadedConfig {
+  if (isConfigErrors(loaded)) throw new StartRefusal(loaded.map(formatConfigError).join("\n"));
+  return loaded;
+}
+
+function logFormat({ log }: Config): "text" | "json" {
+  if (log.format !== "auto") return log.format;
+  return process.stderr.isTTY ? "text" : "json";
+}
+
+/** Creates and updates what the file declares; an error stops a start and leaves a reload as it was. */
+async function declare(services: Services, loaded: LoadedConfig, load: LoadOptions, log: Log): Promise<void> {
+  const resolved = resolveSecrets(loaded, { env: load.env });
+  if (Array.isArray(resolved)) throw new StartRefusal(resolved.map(formatConfigError).join("\n"));
+  for (const warning of resolved.warnings) log.warn(warning);
+  const errors = await applyDeclared(services, loaded.config.projects, resolved.secrets);
+  if (errors.length === 0) return;
+  const lines = errors.map(({ path, message }) => formatConfigError(errorInConfig(loaded, path, message)));
+  throw new StartRefusal(lines.join("\n"));
+}
+
+type Doors = { url: () => string; renew: (config: Config) => void; stop: () => Promise<void> };
+
+function openDoors(parts: Parts, config: Config, folder: DataFolder, log: Log): Doors {
+  const { services, ingest } = parts;
+  let listening: Listening | undefined;
+  let proxies: CidrSet = cidrSet(config.http.trusted_proxies);
+  const url = () => listening?.url ?? "";
+  const baseUrl = () => config.public_url ?? url();
+  const notReady = async () => ((await services.store.writable()) ? [] : ["the store takes no writes"]);
+  const { fetch } = makeApp({ services, ingest, log, baseUrl, notReady });
+  const deps = { fetch, log, trustsProxy: (address: string) => proxies.contains(address) };
+  const address = parseListen(config.http.listen);
+  if ("wrong" in address) throw new StartRefusal(`http.listen: ${address.wrong}`);
+  try {
+    listening = listen(deps, address, tlsOf(config));
+  } catch (error) {
+    throw new StartRefusal(
+      `cannot listen on ${config.http.listen} (${error instanceof Error ? error.message : "unknown"}): stop what uses it, or set http.listen`,
+    );
+  }
+  const socket = listenSocket(deps, folder.socket);
+  return {
+    url,
+    renew(now) {
+      proxies = cidrSet(now.http.trusted_proxies);
+    },
+    async stop() {
+      services.inbox.endWaits();
+      const stopped = Promise.all([listening?.server.stop(), socket.stop()]);
+      await Promise.race([stopped, Bun.sleep(STOP_MS)]);
+      await listening?.server.stop(true);
+      await socket.stop(true);
+    },
+  };
+}
+
+function tlsOf({ http }: Config): { cert: string; key: string } | null {
+  if (http.tls_cert === undefined || http.tls_key === undefined) return null;
+  return { cert: readPem(http.tls_cert, "http.tls_cert"), key: readPem(http.tls_key, "http.tls_key") };
+}
+
+async function reloadConfig(services: Services, load: LoadOptions, doors: Doors, log: Log): Promise<void> {
+  notifyReloading();
+  try {
+    const loaded = configured(loadConfig(load));
+    await declare(services, loaded, load, log);
+    doors.renew(loaded.config);
+    log.info("configuration reloaded", { file: loaded.file });
+  } catch (error) {
+    if (!(error instanceof StartRefusal)) throw error;
+    log.error("configuration not reloaded; the former one holds", { why: error.message });
+  }
+  notifyReady();
+}
+
+function keepWatchdog(): ReturnType<typeof setInterval> | undefined {
+  const interval = watchdogIntervalMs();
+  return interval === undefined ? undefined : setInterval(() => notifyWatchdog(), interval);
+}
+
+function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.once("SIGTERM", () => resolve());
+  process.once("SIGINT", () => resolve());
+  return promise;
+}
+
+/** Where it listens, and on a first start the next command to try. */
+function greet(services: Services, url: string, folder: DataFolder, config: Config): void {
+  const lines = [`postern ${VERSION} listens on ${url}`, `data folder: ${folder.dir}`];
+  if (config.public_url) lines.push(`public URL: ${config.public_url}`);
+  const empty = services.projects.list().every(({ id }) => services.sources.list(id).length === 0);
+  if (empty) {
+    lines.push(
+      "",
+      "Next: make a source, and send something to the URL it prints:",
+      "  postern sources create --name hello --kind unsigned",
+    );
+  }
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+function readPem(path: string, key: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartRefusal(
+      `${key}: ${path} cannot be read (${error instanceof Error && "code" in error ? String(error.code) : "unknown"})`,
+    );
+  }
+}

@@ -1,0 +1,2 @@
+export { type AppDeps, makeApp } from "./app.ts";
+export { type Listening, listen, listenSocket } from "./serve.ts";

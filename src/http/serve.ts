@@ -1,0 +1,106 @@
+import { chmodSync, existsSync, unlinkSync } from "node:fs";
+import type { Server } from "bun";
+import type { Log } from "../kernel/log.ts";
+import { randomToken } from "../kernel/secrets.ts";
+import { attachExchange, type Door } from "./exchange.ts";
+
+export type Listening = { server: Server<unknown>; url: string };
+export type Fetch = (request: Request) => Response | Promise<Response>;
+export type ServeDeps = {
+  fetch: Fetch;
+  log: Log;
+  /** True where the address is a reverse proxy's whose forwarded headers are believed. */
+  trustsProxy: (address: string) => boolean;
+};
+
+/** A silent connection is cut after this many seconds; routes that wait free themselves of it. */
+const IDLE_SECONDS = 60;
+
+/** Bun's own limit would answer 413 without a reason and before our routes; they hold to theirs while reading. */
+const NO_BODY_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** Listens on the network, with TLS where a certificate is given. Port 0 takes a free one. */
+export function listen(
+  deps: ServeDeps,
+  address: { host: string; port: number },
+  tls: { cert: string; key: string } | null,
+): Listening {
+  const server = Bun.serve({
+    hostname: address.host,
+    port: address.port,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: NO_BODY_LIMIT,
+    reusePort: false,
+    ...(tls ? { tls } : {}),
+    fetch: (request, own) => handle(deps, "network", request, own),
+    error: (error) => broken(deps.log, error),
+  });
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return { server, url: `${tls ? "https" : "http"}://${host}:${server.port}` };
+}
+
+/** Listens on the operator's socket: only who may open the file reaches it. Its folder must be closed to others. */
+export function listenSocket(deps: ServeDeps, path: string): Server<unknown> {
+  if (existsSync(path)) unlinkSync(path);
+  const server = Bun.serve({
+    unix: path,
+    maxRequestBodySize: NO_BODY_LIMIT,
+    fetch: (request: Request, own: Server<unknown>) => handle(deps, "socket", request, own),
+    error: (error: Error) => broken(deps.log, error),
+  });
+  chmodSync(path, 0o600);
+  return server;
+}
+
+function broken(log: Log, error: Error): Response {
+  log.error("a request failed outside its route", { error: error.message });
+  return new Response(null, { status: 500 });
+}
+
+async function handle(deps: ServeDeps, door: Door, request: Request, server: Server<unknown>): Promise<Response> {
+  const id = `req-${randomToken(9)}`;
+  const started = performance.now();
+  const remoteAddress = door === "socket" ? "socket" : addressOf(deps, request, server);
+  const route = loggedPath(request.url);
+  attachExchange(request, { id, door, remoteAddress, server, route });
+  const response = await deps.fetch(request);
+  response.headers.set("postern-request-id", id);
+  logAnswer(deps.log, request, response.status, { id, route, remoteAddress, ms: performance.now() - started });
+  return response;
+}
+
+/** The client's address; behind a trusted proxy the last one in X-Forwarded-For that is not itself a trusted proxy. */
+function addressOf(deps: ServeDeps, request: Request, server: Server<unknown>): string {
+  const peer = server.requestIP(request)?.address ?? "";
+  const forwarded = request.headers.get("x-forwarded-for");
+  if (forwarded === null || !deps.trustsProxy(peer)) return peer;
+  const chain = forwarded
+    .slice(-1000)
+    .split(",")
+    .map((part) => part.trim());
+  return chain.findLast((address) => address !== "" && !deps.trustsProxy(address))?.slice(0, 64) ?? peer;
+}
+
+/** The path for the log: an ingest token is a secret, and so is the query of a signed link. */
+function loggedPath(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const end = url.indexOf("?", start);
+  const path = url.slice(start, end < 0 ? undefined : end);
+  return /^\/+in\//i.test(path) ? "/in/…" : path.slice(0, 200);
+}
+
+function logAnswer(
+  log: Log,
+  request: Request,
+  status: number,
+  { id, route, remoteAddress, ms }: { id: string; route: string; remoteAddress: string; ms: number },
+): void {
+  const level = status >= 500 ? "warn" : status >= 400 ? "info" : "debug";
+  if (!log.enabled(level)) return;
+  log[level](`${request.method} ${route}`, {
+    status,
+    ms: Math.round(ms * 10) / 10,
+    request_id: id,
+    remote: remoteAddress,
+  });
+}
