@@ -61,7 +61,9 @@ export function makeApp(deps: AppDeps): { fetch: (request: Request) => Response 
     },
   );
   app.onError(({ request, code, error }) => failed(deps.log, request, code, error));
-  return { fetch: (request) => app.fetch(request) };
+  // Before `compile`, each reading of `fetch` composes the handler anew.
+  const { fetch } = app.compile();
+  return { fetch };
 }
 
 function addPages(add: (method: string, path: string, route: Route) => void, deps: AppDeps): void {
