@@ -48,7 +48,7 @@ export function makeApp(deps: AppDeps): { fetch: (request: Request) => Response 
   add("GET", "/v1/stream", (request, _, exchange) => streamRoute(deps.services, request, exchange));
   addPages(add, deps);
   // Elysia otherwise takes a host's name to be four characters at least: `http://nas/…` found no route.
-  const app = new Elysia({ handler: { standardHostname: false } });
+  const app = new Elysia({ precompile: true, handler: { standardHostname: false } });
   for (const [path, byMethod] of routes) {
     app.all(path, ({ request, params }) => dispatch(deps.log, byMethod, request, params), { parse: "none" });
   }

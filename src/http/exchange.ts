@@ -9,11 +9,10 @@ export type Door = "network" | "socket";
 export type Exchange = {
   id: string;
   door: Door;
-  remoteAddress: string;
+  /** The client's address, asked for only where it is told: the runtime makes it anew each time. */
+  remoteAddress: () => string;
   /** Its own listener, to free a long wait from the idle time-out. */
   server: Server<unknown>;
-  /** The route as it stands in the log: without a token or query. */
-  route: string;
 };
 
 const exchanges = new WeakMap<Request, Exchange>();

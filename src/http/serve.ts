@@ -57,15 +57,23 @@ function broken(log: Log, error: Error): Response {
   return new Response(null, { status: 500 });
 }
 
+/** Ids are told apart by this process's random beginning and a count; they are no secret. */
+const run = randomToken(6);
+let count = 0;
+
 async function handle(deps: ServeDeps, door: Door, request: Request, server: Server<unknown>): Promise<Response> {
-  const id = `req-${randomToken(9)}`;
+  const id = `req-${run}-${(++count).toString(36)}`;
   const started = performance.now();
-  const remoteAddress = door === "socket" ? "socket" : addressOf(deps, request, server);
-  const route = loggedPath(request.url);
-  attachExchange(request, { id, door, remoteAddress, server, route });
+  const remoteAddress = () => (door === "socket" ? "socket" : addressOf(deps, request, server));
+  attachExchange(request, { id, door, remoteAddress, server });
   const response = await deps.fetch(request);
   response.headers.set("postern-request-id", id);
-  logAnswer(deps.log, request, response.status, { id, route, remoteAddress, ms: performance.now() - started });
+  const level = response.status >= 500 ? "warn" : response.status >= 400 ? "info" : "debug";
+  if (deps.log.enabled(level)) {
+    const ms = Math.round((performance.now() - started) * 10) / 10;
+    const fields = { status: response.status, ms, request_id: id, remote: remoteAddress() };
+    deps.log[level](`${request.method} ${loggedPath(request.url)}`, fields);
+  }
   return response;
 }
 
@@ -87,20 +95,4 @@ function loggedPath(url: string): string {
   const end = url.indexOf("?", start);
   const path = url.slice(start, end < 0 ? undefined : end);
   return /^\/+in\//i.test(path) ? "/in/…" : path.slice(0, 200);
-}
-
-function logAnswer(
-  log: Log,
-  request: Request,
-  status: number,
-  { id, route, remoteAddress, ms }: { id: string; route: string; remoteAddress: string; ms: number },
-): void {
-  const level = status >= 500 ? "warn" : status >= 400 ? "info" : "debug";
-  if (!log.enabled(level)) return;
-  log[level](`${request.method} ${route}`, {
-    status,
-    ms: Math.round(ms * 10) / 10,
-    request_id: id,
-    remote: remoteAddress,
-  });
 }

@@ -1,10 +1,10 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from "node:crypto";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 
 /** SHA-256 of bytes or of a text's UTF-8. */
 export function sha256Of(data: Uint8Array | string): Uint8Array {
-  return createHash("sha256").update(data).digest();
+  return Bun.SHA256.hash(data, new Uint8Array(32)) as Uint8Array;
 }
 
 /** True if both hold the same bytes; takes the same time wherever they differ. Unequal lengths are unequal. */

@@ -22,7 +22,8 @@ export type Arrival = {
   token: string;
   headers: Readonly<Record<string, string>>;
   query: string;
-  remoteAddress: string;
+  /** Asked for only where the transmission is refused. */
+  remoteAddress: () => string;
   /** Reads the body, at most `maxBytes` of it; `PAYLOAD_TOO_LARGE` where there is more. */
   readBody: (maxBytes: number) => Promise<Uint8Array | Problem>;
 };
@@ -51,7 +52,7 @@ export async function ingest(deps: IngestDeps, arrival: Arrival): Promise<Accept
   });
   if (isProblem(answer)) {
     deps.counters.rejected++;
-    deps.rejections.note(source, answer, size, arrival.remoteAddress);
+    deps.rejections.note(source, answer, size, arrival.remoteAddress());
   } else if (answer.duplicate) deps.counters.duplicates++;
   else deps.counters.accepted++;
   return answer;
