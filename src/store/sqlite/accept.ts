@@ -1,4 +1,5 @@
 import { typeId, uuidV7 } from "../../kernel/ids.ts";
+import { Problem } from "../../kernel/problems.ts";
 import type { Accepted, Stored } from "../store.ts";
 import type { DedupKey, NewEvent } from "../types.ts";
 import type { Core } from "./core.ts";
@@ -22,7 +23,7 @@ export class Accept {
   readonly #seqOf;
   readonly #listed;
   readonly #more;
-  readonly #countMore;
+  readonly #dropMore;
 
   constructor(core: Core, timeline: Timeline) {
     this.#core = core;
@@ -48,21 +49,21 @@ export class Accept {
     this.#more = db.prepare<{ num: number; detail: string }, [number]>(
       "SELECT num, detail FROM history WHERE seq = ? AND kind = 'more_duplicates'",
     );
-    this.#countMore = db.prepare<null, [string, number, number]>("UPDATE history SET detail = ?, at = ? WHERE num = ?");
+    this.#dropMore = db.prepare<null, [number]>("DELETE FROM history WHERE num = ?");
   }
 
   accept(event: NewEvent): Stored<Accepted> {
     return this.#core.writer.run((tx) => this.#insert(tx, event), true);
   }
 
-  #insert(tx: Tx, event: NewEvent): Accepted {
+  #insert(tx: Tx, event: NewEvent): Accepted | Problem {
+    const project = this.#core.names.projectNum(event.project);
+    if (project === undefined) return new Problem("NOT_FOUND", `there is no project ${event.project}`);
     const first = event.dedup && this.#first(tx, event.dedup);
     if (first && event.dedup) {
       this.#noteDuplicate(tx, first, event.dedup);
       return { id: typeId("evt", first.event), duplicate: true };
     }
-    const project = this.#core.names.projectNum(event.project);
-    if (project === undefined) throw new Error(`project ${event.project} does not exist`);
     const { source, type } = event;
     const channel = channelNumber(event.channel);
     const stream = this.#core.names.streamNum({ project, source, channel, type, verified: Number(event.verified) });
@@ -93,11 +94,10 @@ export class Accept {
       return;
     }
     const more = this.#more.get(seq);
-    if (!more) this.#core.note(tx, seq, "more_duplicates", { count: 1 });
-    else {
-      const { count } = JSON.parse(more.detail) as { count: number };
-      this.#countMore.run(JSON.stringify({ count: count + 1 }), tx.wall, more.num);
-    }
+    const { count } = more ? (JSON.parse(more.detail) as { count: number }) : { count: 0 };
+    // Written anew, not altered: the lines of a history stand in the order of their time.
+    if (more) this.#dropMore.run(more.num);
+    this.#core.note(tx, seq, "more_duplicates", { count: count + 1 });
   }
 }
 

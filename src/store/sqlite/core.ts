@@ -30,8 +30,8 @@ export class Core {
     this.#move = db.prepare<null, [number, number, number | null, number, number, number]>(
       "UPDATE events SET status = ?2, due_at = ?3, attempts = ?4, releases = ?5, flags = ?6 WHERE seq = ?1",
     );
-    this.#change = db.prepare<null, [number, number, number, number]>(
-      "INSERT INTO changes (seq, status, attempts, at) VALUES (?, ?, ?, ?)",
+    this.#change = db.prepare<null, [number, number, number, number, number]>(
+      "INSERT INTO changes (project, seq, status, attempts, at) VALUES (?, ?, ?, ?, ?)",
     );
     this.#history = db.prepare<null, [number, number, string, string]>(
       "INSERT INTO history (seq, at, kind, detail) VALUES (?, ?, ?, ?)",
@@ -82,7 +82,10 @@ export class Core {
   /** Notes that the event stands as `row` says: for the stream, and for whoever waits. */
   changed(tx: Tx, row: EventRow, visible = true): void {
     let cursor = 0;
-    if (visible) cursor = Number(this.#change.run(row.seq, row.status, row.attempts, tx.wall).lastInsertRowid);
+    if (visible) {
+      const noted = this.#change.run(row.project, row.seq, row.status, row.attempts, tx.wall);
+      cursor = Number(noted.lastInsertRowid);
+    }
     tx.changes.push(this.#changeOf(row, cursor, visible));
   }
 

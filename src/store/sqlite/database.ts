@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { rfc3339 } from "../../kernel/clock.ts";
+import { isSqliteError } from "./failures.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** Why a data folder's database cannot be opened; the text tells the operator what to do. */
@@ -53,7 +54,13 @@ export function openDatabase(dataDir: string, wallNow: number): Database {
   // A checkpoint stalls the loop; fewer, larger ones write each hot page once.
   db.run("PRAGMA wal_autocheckpoint = 2000");
   db.run("PRAGMA journal_size_limit = 67108864");
-  migrate(db, dataDir, isNew, wallNow);
+  try {
+    migrate(db, dataDir, isNew, wallNow);
+  } catch (error) {
+    // A newer database is left open on purpose: closing would checkpoint, and it is not ours to touch.
+    if (!(error instanceof StoreRefusal)) db.close();
+    throw error;
+  }
   return db;
 }
 
@@ -86,7 +93,6 @@ function versionOf(db: Database): number {
 function migrate(db: Database, dataDir: string, isNew: boolean, wallNow: number): void {
   const from = versionOf(db);
   if (from === MIGRATIONS.length) return;
-  // Left open on purpose: closing would checkpoint, and a newer database is not ours to touch.
   if (from > MIGRATIONS.length) throw newer(databasePath(dataDir), from);
   if (!isNew && from > 0) {
     const stamp = rfc3339(wallNow).replaceAll(/[:.]/g, "-");
@@ -99,11 +105,4 @@ function migrate(db: Database, dataDir: string, isNew: boolean, wallNow: number)
     db.run(`PRAGMA user_version = ${MIGRATIONS.length}`);
   }).immediate();
   db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-/** An error that SQLite raised, with its extended code name such as `SQLITE_FULL`. */
-export function isSqliteError(error: unknown): error is Error & { code: string } {
-  return (
-    error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("SQLITE_")
-  );
 }

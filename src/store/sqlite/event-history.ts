@@ -13,15 +13,19 @@ export function historyOf(core: Core, leases: LeaseRows, event: EventRecord): Hi
     )
     .all(event.seq)
     .map(({ at, kind, detail }): HistoryEntry => ({ ...(JSON.parse(detail) as object), at, kind }));
-  const entries = [
-    { at: event.receivedAt, kind: "received" },
-    ...leases.ofEvent(event.seq).flatMap((lease) => leaseEntries(core, lease)),
-    ...notes,
-  ];
-  return entries
-    .map((entry, index) => ({ entry, index }))
-    .sort((a, b) => a.entry.at - b.entry.at || a.index - b.index)
-    .map(({ entry }) => entry);
+  const claims = leases.ofEvent(event.seq).flatMap((lease) => leaseEntries(core, lease));
+  return [{ at: event.receivedAt, kind: "received" }, ...merged(claims, notes)];
+}
+
+/** Both are in the order in which they happened, which a step of the wall clock must not turn round: merged, not sorted. */
+function merged(claims: readonly HistoryEntry[], notes: readonly HistoryEntry[]): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  let next = 0;
+  for (const claim of claims) {
+    for (let note = notes[next]; note && note.at < claim.at; note = notes[++next]) entries.push(note);
+    entries.push(claim);
+  }
+  return [...entries, ...notes.slice(next)];
 }
 
 function leaseEntries(core: Core, lease: LeaseRow): HistoryEntry[] {

@@ -1,9 +1,9 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { Clock } from "../../kernel/clock.ts";
-import { Problem } from "../../kernel/problems.ts";
+import type { Problem } from "../../kernel/problems.ts";
 import type { Change } from "../types.ts";
-import { isSqliteError } from "./database.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
+import { diskFull, isDiskFull, isStorageFailure, unavailable } from "./failures.ts";
 
 /** What one piece of work sees: the two times of its transaction, and where it says what it changed. */
 export type Tx = { gate: number; wall: number; changes: Change[] };
@@ -67,20 +67,32 @@ export class GroupCommit {
     if (intake && this.#reserve.spent) return Promise.resolve(diskFull());
     return new Promise<T | Problem>((resolve, reject) => {
       this.#queue.push({ work, intake, resolve: resolve as (value: unknown) => void, reject });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => this.flush());
+      this.#schedule();
     });
   }
 
-  /** Commits what has gathered, now. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      try {
+        this.#commitBatch();
+      } finally {
+        if (this.#queue.length > 0) this.#schedule();
+      }
+    });
+  }
+
+  #commitBatch(): void {
+    const jobs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
+    this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
+    if (jobs.length > 0) this.#commitJobs(jobs);
+  }
+
+  /** Commits all that has gathered, now. */
   flush(): void {
-    this.#scheduled = false;
-    while (this.#queue.length > 0) {
-      const jobs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
-      this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
-      this.#commitJobs(jobs);
-    }
+    while (this.#queue.length > 0) this.#commitBatch();
   }
 
   /** Commits what has gathered and takes no more. */
@@ -99,8 +111,18 @@ export class GroupCommit {
       else this.#commitApart(jobs);
       return;
     }
-    this.#after(tx);
-    for (let i = 0; i < jobs.length; i++) jobs[i]?.resolve(answers[i]);
+    this.#tell(tx, () => {
+      for (let i = 0; i < jobs.length; i++) jobs[i]?.resolve(answers[i]);
+    });
+  }
+
+  /** After a commit: what is durable is answered, whatever becomes of those who listen. */
+  #tell(tx: Tx, answer: () => void): void {
+    try {
+      this.#after(tx);
+    } finally {
+      answer();
+    }
   }
 
   /** After a piece of work threw: each runs in its own savepoint, still sharing the commit. */
@@ -113,8 +135,9 @@ export class GroupCommit {
       this.#storageFailed(jobs, error);
       return;
     }
-    this.#after(tx);
-    for (const answer of outcomes) answer();
+    this.#tell(tx, () => {
+      for (const answer of outcomes) answer();
+    });
   }
 
   #inSavepoint(tx: Tx, job: Job): () => void {
@@ -151,46 +174,15 @@ export class GroupCommit {
 
   /** A full disk spends the reserve once, so that what is not intake can be tried again at once; all else is refused. */
   #storageFailed(jobs: readonly Job[], error: unknown): void {
-    const full = isSqliteError(error) && error.code.startsWith("SQLITE_FULL");
-    if (full && this.#reserve.spend()) {
+    if (isDiskFull(error) && this.#reserve.spend()) {
       for (const job of jobs) if (job.intake) job.resolve(diskFull());
       const rest = jobs.filter((job) => !job.intake);
       if (rest.length > 0) this.#commitJobs(rest);
       return;
     }
-    const detail = full ? diskFull() : unavailable(isSqliteError(error) ? error.code : "the transaction failed");
     for (const job of jobs) {
-      if (isStorageFailure(error)) job.resolve(detail);
+      if (isStorageFailure(error)) job.resolve(isDiskFull(error) ? diskFull() : unavailable(error.code));
       else job.reject(error);
     }
   }
-}
-
-const STORAGE_FAILURES = [
-  "SQLITE_FULL",
-  "SQLITE_IOERR",
-  "SQLITE_READONLY",
-  "SQLITE_BUSY",
-  "SQLITE_CANTOPEN",
-  "SQLITE_CORRUPT",
-  "SQLITE_NOTADB",
-  "SQLITE_NOMEM",
-  "SQLITE_LOCKED",
-  "SQLITE_PROTOCOL",
-];
-
-function isStorageFailure(error: unknown): boolean {
-  return isSqliteError(error) && STORAGE_FAILURES.some((code) => error.code.startsWith(code));
-}
-
-function unavailable(why: string): Problem {
-  return new Problem("STORAGE_UNAVAILABLE", `nothing was stored (${why}); send it again`, {
-    headers: { "retry-after": "5" },
-  });
-}
-
-function diskFull(): Problem {
-  return new Problem("STORAGE_UNAVAILABLE", "the disk is full, nothing was stored; free space, then send it again", {
-    headers: { "retry-after": "30" },
-  });
 }

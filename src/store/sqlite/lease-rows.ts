@@ -26,23 +26,31 @@ export type LeaseRow = {
 
 /** The table of leases: each that ever was, with how it ended and how the event stood then. */
 export class LeaseRows {
-  readonly #core: Core;
   readonly #insert;
   readonly #count;
   readonly #ofEvent;
+  readonly #last;
+  readonly #named;
+  readonly #held;
   readonly #end;
   readonly #extend;
   readonly #remove;
   readonly #due;
 
   constructor(core: Core) {
-    this.#core = core;
     const { db } = core;
     this.#insert = db.prepare<null, [number, number, string, string, number, number, number]>(
       "INSERT INTO leases (seq, num, id, holder, claimed_at, claimed_gate, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#count = db.prepare<null, [number, number]>("UPDATE events SET leases = ?2 WHERE seq = ?1");
     this.#ofEvent = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? ORDER BY num");
+    this.#last = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? ORDER BY num DESC LIMIT 1");
+    this.#named = db.prepare<LeaseRow, [number, string, string]>(
+      "SELECT * FROM leases WHERE seq = ? AND holder = ? AND id = ?",
+    );
+    this.#held = db.prepare<LeaseRow, [number, string]>(
+      "SELECT * FROM leases WHERE seq = ? AND holder = ? ORDER BY num LIMIT 2",
+    );
     this.#end = db.prepare<null, [number, number, number, string, string | null, number, number, number | null]>(
       `UPDATE leases SET ended_at = ?3, outcome = ?4, settle = ?5, status = ?6, attempts = ?7, due_at = ?8
        WHERE seq = ?1 AND num = ?2`,
@@ -67,12 +75,17 @@ export class LeaseRows {
 
   /** The event's last lease, live or not. */
   last(seq: number): LeaseRow | undefined {
-    return this.ofEvent(seq).at(-1);
+    return this.#last.get(seq) ?? undefined;
+  }
+
+  /** The leases that this holder had on the event: the one named, or the first two of all. */
+  heldBy(seq: number, holder: string, id: Id<"lse"> | undefined): LeaseRow[] {
+    return id === undefined ? this.#held.all(seq, holder) : this.#named.all(seq, holder, id);
   }
 
   /** Ends a lease; `row` is the event as it stands after that. */
   end(tx: Tx, lease: LeaseRow, outcome: LeaseOutcome, settle: SettleAction | null, row: EventRow): void {
-    const how = settle && JSON.stringify(settle);
+    const how = settle && settleText(settle);
     this.#end.run(lease.seq, lease.num, tx.wall, outcome, how, row.status, row.attempts, row.due_at);
   }
 
@@ -97,8 +110,16 @@ export class LeaseRows {
       expiresAt: lease.expires,
     };
   }
+}
 
-  get core(): Core {
-    return this.#core;
+/** How a settle is kept and compared: the same particulars give the same text, in whatever order they came. */
+export function settleText(act: SettleAction): string {
+  switch (act.action) {
+    case "ack":
+      return JSON.stringify({ action: act.action, result: act.result });
+    case "nack":
+      return JSON.stringify({ action: act.action, retry: act.retry, reason: act.reason });
+    case "release":
+      return JSON.stringify({ action: act.action, delayMs: act.delayMs });
   }
 }

@@ -30,7 +30,7 @@ export class Listing {
   /** The narrow rows of a page, oldest first. */
   rows(query: ListQuery): { rows: EventRow[]; next?: number } {
     const project = this.#core.names.projectNum(query.project);
-    if (project === undefined) return { rows: [] };
+    if (project === undefined || query.statuses.length === 0) return { rows: [] };
     const matches = this.#matcher(project, query);
     if (!matches) return { rows: [] };
     const picky = query.source ?? query.type ?? query.text ?? query.verified ?? query.channel;
@@ -56,7 +56,8 @@ export class Listing {
 
   /** Reads the next rows of the wanted statuses, each from its own range of the index, merged by age. */
   #pages(project: number, query: ListQuery, step: number): (after: number, end: number) => EventRow[] {
-    const numbers = statusNumbers(query.statuses).filter((number) => query.routed !== true || number !== S.ready);
+    const never = query.routed === undefined ? undefined : query.routed ? S.ready : S.routed;
+    const numbers = statusNumbers(query.statuses).filter((number) => number !== never);
     const one = `SELECT * FROM (SELECT * FROM events WHERE project = ?1 AND status = %
       AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4)`;
     const sql = `${numbers.map((number) => one.replace("%", String(number))).join(" UNION ALL ")} ORDER BY seq LIMIT ?4`;
@@ -94,15 +95,15 @@ export class Listing {
     return new Set(wanted.map((stream) => stream.num));
   }
 
-  /** The changes of a project after a cursor, each with its event as it was then. */
+  /** The changes of a project after a cursor, each with its event as it was then. Those of other projects are stepped over. */
   changes(project: Id<"prj">, cursor: number, limit: number): { cursor: number; event: EventRecord }[] {
     const num = this.#core.names.projectNum(project);
     if (num === undefined) return [];
     const rows = this.#core.db
       .query<EventRow & { cursor: number; then_status: number; then_attempts: number }, [number, number, number]>(
         `SELECT changes.cursor, changes.status AS then_status, changes.attempts AS then_attempts, events.*
-         FROM changes JOIN events ON events.seq = changes.seq
-         WHERE changes.cursor > ? AND events.project = ? ORDER BY changes.cursor LIMIT ?`,
+         FROM changes CROSS JOIN events ON events.seq = changes.seq
+         WHERE changes.cursor > ? AND changes.project = ? ORDER BY changes.cursor LIMIT ?`,
       )
       .all(cursor, num, limit);
     return rows.map((row) => ({

@@ -12,7 +12,7 @@ export const MIGRATIONS: readonly string[] = [
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE projects (
-  num INTEGER PRIMARY KEY,
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   slug TEXT NOT NULL UNIQUE,
   title TEXT NOT NULL,
@@ -134,6 +134,7 @@ CREATE INDEX history_of_event ON history (seq);
 
 CREATE TABLE changes (
   cursor INTEGER PRIMARY KEY AUTOINCREMENT,
+  project INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   status INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
@@ -146,5 +147,6 @@ CREATE TABLE idempotency (
   answer TEXT NOT NULL,
   at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (at);
 `,
 ];

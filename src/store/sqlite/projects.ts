@@ -49,21 +49,23 @@ async function deleteProject(core: Core, id: Id<"prj">): Stored<string[]> {
   if (num === undefined) return new Problem("NOT_FOUND", `there is no project ${id}`);
   const blobs: string[] = [];
   for (;;) {
-    const step = await core.writer.run(() => deleteEvents(core, num));
+    const step = await core.writer.run(() => deleteSome(core, num, id));
     if (isProblem(step)) return step;
     blobs.push(...step.blobs);
-    if (step.count < STEP) break;
+    if (step.last) return blobs;
   }
-  const rest = await core.writer.run(() => deleteRest(core, num, id));
-  return isProblem(rest) ? rest : blobs;
 }
 
-function deleteEvents(core: Core, num: number): { count: number; blobs: string[] } {
+/** The last step deletes the project itself in the same transaction, so that no event comes in between. */
+function deleteSome(core: Core, num: number, id: Id<"prj">): { last: boolean; blobs: string[] } {
   const seqs = core.db
     .query<{ seq: number }, [number, number]>("SELECT seq FROM events WHERE project = ? LIMIT ?")
     .all(num, STEP)
     .map((row) => row.seq);
-  return { count: seqs.length, blobs: deleteEventRows(core, seqs) };
+  const last = seqs.length < STEP;
+  const blobs = deleteEventRows(core, seqs);
+  if (last) deleteRest(core, num, id);
+  return { last, blobs };
 }
 
 /** Deletes events with all that hangs on them. Answers the keys of blobs that nothing holds any more. */
@@ -79,15 +81,14 @@ export function deleteEventRows(core: Core, seqs: readonly number[]): string[] {
   return blobs;
 }
 
-function deleteRest(core: Core, num: number, id: Id<"prj">): null {
+/** The memory of duplicates is not among it: it may be long, and retention forgets what belongs to no source. */
+function deleteRest(core: Core, num: number, id: Id<"prj">): void {
   const { db } = core;
-  db.query("DELETE FROM duplicates WHERE source IN (SELECT num FROM sources WHERE project = ?)").run(id);
   db.query("DELETE FROM rejections WHERE source IN (SELECT num FROM sources WHERE project = ?)").run(id);
   for (const table of ["sources", "keys"]) db.query(`DELETE FROM ${table} WHERE project = ?`).run(id);
   db.query("DELETE FROM streams WHERE project = ?").run(num);
   db.query("DELETE FROM projects WHERE num = ?").run(num);
   core.names.forget();
-  return null;
 }
 
 function projectRecord(row: ProjectRow): ProjectRecord {

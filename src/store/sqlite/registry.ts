@@ -4,7 +4,7 @@ import type { Scope } from "../../kernel/scopes.ts";
 import type { KeyStore, SourceStore, Stored } from "../store.ts";
 import type { KeyRecord, Rejection, Remember, SourceRecord } from "../types.ts";
 import type { Core } from "./core.ts";
-import { isSqliteError } from "./database.ts";
+import { isSqliteError } from "./failures.ts";
 import { rememberAnswer } from "./remember.ts";
 
 type KeyRow = Omit<KeyRecord, "scopes" | "hidden" | "expiresAt" | "createdAt"> & {
@@ -70,6 +70,15 @@ type SourceRow = {
   created_at: number;
 };
 
+type RejectionRow = {
+  num: number;
+  at: number;
+  code: string;
+  reason: string;
+  size: number;
+  remote_address: string;
+};
+
 const REJECTIONS_KEPT = 100;
 
 /** The tables of sources and of the transmissions they refused. */
@@ -108,17 +117,13 @@ export function sourceStore(core: Core): SourceStore {
     reject: (entries) => core.writer.run(() => reject(core, entries)),
     rejections: async (sourceNum, { limit, before = Number.MAX_SAFE_INTEGER }) => {
       const rows = db
-        .query<
-          { num: number; at: number; code: string; reason: string; size: number; remote_address: string },
-          [number, number, number]
-        >("SELECT * FROM rejections WHERE source = ? AND num < ? ORDER BY num DESC LIMIT ?")
+        .query<RejectionRow, [number, number, number]>(
+          "SELECT * FROM rejections WHERE source = ? AND num < ? ORDER BY num DESC LIMIT ?",
+        )
         .all(sourceNum, before, limit + 1);
       const page = rows.slice(0, limit);
       const next = rows.length > limit ? page.at(-1)?.num : undefined;
-      return {
-        rows: page.map(({ num: _, remote_address, ...row }) => ({ ...row, remoteAddress: remote_address })),
-        ...(next === undefined ? {} : { next }),
-      };
+      return { rows: page.map(rejectionRecord), ...(next === undefined ? {} : { next }) };
     },
   };
 }
@@ -165,9 +170,11 @@ export function ifTaken(name: string, write: () => unknown): Problem | undefined
   }
 }
 
+/** Those of a source that is gone by now are dropped. */
 function reject(core: Core, entries: readonly { sourceNum: number; rejection: Rejection }[]): null {
   const insert = core.db.query<null, [number, number, string, string, number, string]>(
-    "INSERT INTO rejections (source, at, code, reason, size, remote_address) VALUES (?, ?, ?, ?, ?, ?)",
+    `INSERT INTO rejections (source, at, code, reason, size, remote_address)
+     SELECT num, ?2, ?3, ?4, ?5, ?6 FROM sources WHERE num = ?1`,
   );
   for (const { sourceNum, rejection: r } of entries) {
     insert.run(sourceNum, r.at, r.code, r.reason, r.size, r.remoteAddress);
@@ -181,6 +188,10 @@ function reject(core: Core, entries: readonly { sourceNum: number; rejection: Re
       .run(source, REJECTIONS_KEPT);
   }
   return null;
+}
+
+function rejectionRecord({ at, code, reason, size, remote_address }: RejectionRow): Rejection {
+  return { at, code, reason, size, remoteAddress: remote_address };
 }
 
 function sourceRecord(row: SourceRow): SourceRecord {

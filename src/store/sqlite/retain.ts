@@ -26,12 +26,10 @@ export class Retention {
   step(tx: Tx, limits: RetentionLimits, step: number): { blobs: string[]; more: boolean } {
     const purged = this.#purge(tx, limits.payloadBefore, step);
     const deleted = this.#deleteSettled(limits.settledBefore, step);
-    const changes = this.#core.db
-      .query("DELETE FROM changes WHERE cursor IN (SELECT cursor FROM changes WHERE at < ? ORDER BY cursor LIMIT ?)")
-      .run(limits.changesBefore, step).changes;
+    const changes = this.#forgetChanges(limits.changesBefore, step);
     const duplicates = this.#forgetDuplicates(tx.gate, step);
     forgetAnswers(this.#core.db, tx.gate);
-    const more = purged.more || deleted.more || changes === step || duplicates;
+    const more = purged.more || deleted.more || changes || duplicates;
     return { blobs: [...purged.blobs, ...deleted.blobs], more };
   }
 
@@ -64,12 +62,28 @@ export class Retention {
       .all(this.#settledSeq, step);
     const old = rows.filter((row) => Math.max(row.received_at, row.settled_at ?? 0) < before);
     const gone = old.filter((row) => row.status === S.done || row.status === S.dead).map((row) => row.seq);
-    const more = rows.length === step && old.length > 0;
+    const more = rows.length === step && rows.some((row) => row.received_at < before);
     this.#settledSeq = more ? (rows.at(-1)?.seq ?? 0) : 0;
     return { blobs: deleteEventRows(this.#core, gone), more };
   }
 
-  /** Walks the whole memory once a round; it is ordered by key, not by age, so that arrivals cost one index less. */
+  /** Changes are kept in the order of their time: the old ones are the first. */
+  #forgetChanges(before: number, step: number): boolean {
+    const { db } = this.#core;
+    const rows = db
+      .query<{ cursor: number; at: number }, [number]>("SELECT cursor, at FROM changes ORDER BY cursor LIMIT ?")
+      .all(step);
+    const young = rows.findIndex((row) => row.at >= before);
+    const old = young < 0 ? rows : rows.slice(0, young);
+    const last = old.at(-1);
+    if (last) db.query<null, [number]>("DELETE FROM changes WHERE cursor <= ?").run(last.cursor);
+    return old.length === step;
+  }
+
+  /**
+   * Walks the whole memory once a round; it is ordered by key, not by age, so that arrivals cost one index less.
+   * What belongs to a source that is gone can match nothing any more.
+   */
   #forgetDuplicates(gate: number, step: number): boolean {
     const { db } = this.#core;
     const rows = db
@@ -78,7 +92,13 @@ export class Retention {
       )
       .all(this.#duplicate.source, this.#duplicate.key, step);
     const forget = db.query("DELETE FROM duplicates WHERE source = ? AND key = ?");
-    for (const row of rows) if (row.expires <= gate) forget.run(row.source, row.key);
+    const sources = new Set(
+      db
+        .query<{ num: number }, []>("SELECT num FROM sources")
+        .all()
+        .map(({ num }) => num),
+    );
+    for (const row of rows) if (row.expires <= gate || !sources.has(row.source)) forget.run(row.source, row.key);
     const last = rows.at(-1);
     const more = rows.length === step;
     this.#duplicate = more && last ? last : { source: 0, key: new Uint8Array() };

@@ -1,11 +1,11 @@
 import type { Id } from "../../kernel/ids.ts";
-import { Problem } from "../../kernel/problems.ts";
+import { isProblem, Problem } from "../../kernel/problems.ts";
 import type { SettleAction, Settled, Stored } from "../store.ts";
 import type { Claim } from "../types.ts";
 import { noSuchEvent } from "./claim.ts";
 import { type Core, MAX_ATTEMPTS } from "./core.ts";
 import type { Tx } from "./group-commit.ts";
-import type { LeaseRow, LeaseRows } from "./lease-rows.ts";
+import { type LeaseRow, type LeaseRows, settleText } from "./lease-rows.ts";
 import { type EventRow, S, statusOf } from "./rows.ts";
 
 /** An event may be released this often between its arrival or requeue and the next (contract, section 5). */
@@ -13,6 +13,9 @@ const MAX_RELEASES = 20;
 
 /** Between claim and the end of a lease, however often it is extended. */
 const MAX_HOLD_MS = 12 * 60 * 60 * 1000;
+
+/** So many leases are taken away in one transaction. */
+const RELEASE_STEP = 500;
 
 /** How long a failed event rests: `min(30 s × 2^(attempts − 1), 1 h)`, `attempts` counting this failure. */
 export function retryDelayMs(attempts: number): number {
@@ -23,10 +26,18 @@ export function retryDelayMs(attempts: number): number {
 export class Settling {
   readonly #core: Core;
   readonly #leases: LeaseRows;
+  readonly #liveOf;
 
   constructor(core: Core, leases: LeaseRows) {
     this.#core = core;
     this.#leases = leases;
+    // By way of what is claimed now, which is little, and not of all leases there ever were.
+    this.#liveOf = core.db.prepare<EventRow, [string, number]>(
+      `SELECT events.* FROM projects
+       CROSS JOIN events ON events.project = projects.num AND events.status = ${S.claimed}
+       CROSS JOIN leases ON leases.seq = events.seq AND leases.num = events.leases
+       WHERE leases.holder = ? AND leases.outcome IS NULL LIMIT ?`,
+    );
   }
 
   settle(
@@ -70,11 +81,8 @@ export class Settling {
 
   /** The lease that a settle speaks of: the one named, or the only one this holder ever had on the event. */
   #held(row: EventRow, holder: string, leaseId: Id<"lse"> | undefined): LeaseRow | Problem {
-    const held = this.#leases.ofEvent(row.seq).filter((lease) => lease.holder === holder);
-    if (leaseId !== undefined) {
-      return held.find((lease) => lease.id === leaseId) ?? notHeld(row, "this key never held that lease of this event");
-    }
-    const [only, another] = held;
+    const [only, another] = this.#leases.heldBy(row.seq, holder, leaseId);
+    if (leaseId !== undefined) return only ?? notHeld(row, "this key never held that lease of this event");
     if (!only) return notHeld(row, "this key never held a lease of this event; claim it first");
     if (!another) return only;
     return new Problem(
@@ -103,7 +111,7 @@ export class Settling {
 
   /** The same settle with the same lease gets the same answer: agents retry. Another one comes too late. */
   #again(row: EventRow, lease: LeaseRow, act: SettleAction): Settled | Problem {
-    if (lease.settle !== JSON.stringify(act)) {
+    if (lease.settle !== settleText(act)) {
       const how = { ack: "acked", nack: "nacked", release: "released", expired: "expired", revoked: "taken away" };
       return notHeld(
         row,
@@ -114,21 +122,24 @@ export class Settling {
     return { event: this.#core.record(then), retryAt: lease.due_at };
   }
 
-  /** Takes every live lease of a holder away, uncounted. */
-  releaseAll(holder: string): Stored<number> {
-    const claimed = this.#core.db.prepare<EventRow, [string]>(
-      `SELECT events.* FROM leases JOIN events ON events.seq = leases.seq AND events.leases = leases.num
-       WHERE leases.holder = ? AND leases.outcome IS NULL AND events.status = ${S.claimed}`,
-    );
-    return this.#core.writer.run((tx) => {
-      const rows = claimed.all(holder);
-      for (const row of rows) {
-        const lease = this.#leases.last(row.seq);
-        this.#core.move(tx, row, { status: S.ready, due_at: null });
-        if (lease) this.#leases.end(tx, lease, "revoked", null, row);
-      }
-      return rows.length;
-    });
+  /** Takes every live lease of a holder away, uncounted, in steps. */
+  async releaseAll(holder: string): Stored<number> {
+    for (let total = 0; ; ) {
+      const released = await this.#core.writer.run((tx) => this.#releaseSome(tx, holder));
+      if (isProblem(released)) return released;
+      total += released;
+      if (released < RELEASE_STEP) return total;
+    }
+  }
+
+  #releaseSome(tx: Tx, holder: string): number {
+    const rows = this.#liveOf.all(holder, RELEASE_STEP);
+    for (const row of rows) {
+      const lease = this.#leases.last(row.seq);
+      this.#core.move(tx, row, { status: S.ready, due_at: null });
+      if (lease) this.#leases.end(tx, lease, "revoked", null, row);
+    }
+    return rows.length;
   }
 }
 

@@ -12,6 +12,7 @@ import { Core } from "./core.ts";
 import { lockFolder, openDatabase } from "./database.ts";
 import { DiskReserve } from "./disk-reserve.ts";
 import { historyOf } from "./event-history.ts";
+import { isStorageFailure } from "./failures.ts";
 import { GroupCommit, type Tx } from "./group-commit.ts";
 import { LeaseRows } from "./lease-rows.ts";
 import { Listing } from "./list.ts";
@@ -29,36 +30,51 @@ import { upkeepStore } from "./upkeep.ts";
 
 export type SqliteOptions = {
   dataDir: string;
-  /** Makes the clock of this run from the highest gate time an earlier run recorded. */
+  /** Makes the clock of this run from a gate time that no earlier run went beyond. */
   clock: (lastGate: number) => Clock;
+  /** How much space is held back for a full disk, in bytes; by default 16 MiB, on a small volume less. */
+  reserveBytes?: number;
 };
 
-/** The gate time is written down this often, so that the next run starts no earlier. */
-const GATE_NOTED_MS = 1000;
+/** Gate time is promised this far ahead, so that it need not be written with each transaction. */
+const GATE_AHEAD_MS = 1000;
 const RESERVE_MAX = 16 * 1024 * 1024;
 const RESERVE_CHECK_MS = 2000;
 
-/** Opens the store of a data folder, which must exist. Throws `StoreRefusal` where it may not be opened. */
+/**
+ * Opens the store of a data folder, which must exist. Throws `StoreRefusal` where it may not be opened.
+ * What fell due while it was closed has moved on when it answers.
+ */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & { clock: Clock }> {
   const lock = lockFolder(options.dataDir);
-  const db = openDatabase(options.dataDir, Date.now());
-  const clock = options.clock(Number(meta(db, "gate") ?? 0));
-  return assemble(db, lock, clock, options.dataDir);
+  try {
+    const db = openDatabase(options.dataDir, Date.now());
+    return await assemble(db, lock, options.clock(Number(meta(db, "gate") ?? 0)), options);
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
 }
 
-function assemble(db: Database, lock: Database, clock: Clock, dataDir: string): Store & { clock: Clock } {
+async function assemble(
+  db: Database,
+  lock: Database,
+  clock: Clock,
+  { dataDir, reserveBytes }: SqliteOptions,
+): Promise<Store & { clock: Clock }> {
   const workspaceId = workspace(db, clock);
   const core = new Core(db, clock, new Names(db));
   const leases = new LeaseRows(core);
+  const timeline = new Timeline(core);
   const sweep = new Sweep(core, leases);
-  const reserve = new DiskReserve(join(dataDir, "reserve"), reserveSize(dataDir));
+  const reserve = new DiskReserve(join(dataDir, "reserve"), reserveBytes ?? reserveSize(dataDir));
   const listeners = new Set<(changes: readonly Change[]) => void>();
-  let gateNoted = Number.NEGATIVE_INFINITY;
+  let gatePromised = Number.NEGATIVE_INFINITY;
   const writer = new GroupCommit(db, clock, reserve, {
     before(tx) {
-      if (tx.gate - gateNoted >= GATE_NOTED_MS) {
-        setMeta(db, "gate", String(tx.gate));
-        gateNoted = tx.gate;
+      if (tx.gate > gatePromised) {
+        gatePromised = tx.gate + GATE_AHEAD_MS;
+        setMeta(db, "gate", String(gatePromised));
       }
       sweep.run(tx);
     },
@@ -66,13 +82,18 @@ function assemble(db: Database, lock: Database, clock: Clock, dataDir: string): 
       if (tx.changes.length > 0) for (const listener of listeners) listener(tx.changes);
       sweep.arm();
     },
-    failed: () => core.names.forget(),
+    failed() {
+      gatePromised = Number.NEGATIVE_INFINITY;
+      core.names.forget();
+      timeline.forget();
+    },
   });
   core.attach(writer);
-  sweep.arm();
+  // Where the disk refuses it, reading goes on and the timer tries again.
+  if (isProblem(await writer.run(() => null))) sweep.arm();
   const reserveTimer = setInterval(() => reserve.spent && reserve.restore(), RESERVE_CHECK_MS);
   reserveTimer.unref();
-  const parts = eventParts(core, leases);
+  const parts = eventParts(core, leases, timeline);
   return {
     clock,
     workspaceId,
@@ -93,17 +114,22 @@ function assemble(db: Database, lock: Database, clock: Clock, dataDir: string): 
       sweep.stop();
       clearInterval(reserveTimer);
       writer.close();
-      setMeta(db, "gate", String(clock.gate()));
-      db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-      db.close();
-      lock.close();
+      try {
+        setMeta(db, "gate", String(clock.gate()));
+        db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch (error) {
+        // Both only spare the next start some work.
+        if (!isStorageFailure(error)) throw error;
+      } finally {
+        db.close();
+        lock.close();
+      }
     },
   };
 }
 
-function eventParts(core: Core, leases: LeaseRows): Pick<Store, "events" | "leases"> {
+function eventParts(core: Core, leases: LeaseRows, timeline: Timeline): Pick<Store, "events" | "leases"> {
   const ready = new ReadyQueue(core);
-  const timeline = new Timeline(core);
   const listing = new Listing(core, ready, timeline);
   const accept = new Accept(core, timeline);
   const claims = new Claims(core, leases, ready);

@@ -1,5 +1,6 @@
 import { isProblem } from "../../kernel/problems.ts";
 import { type Core, MAX_ATTEMPTS } from "./core.ts";
+import { isStorageFailure } from "./failures.ts";
 import type { Tx } from "./group-commit.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 import { type EventRow, S } from "./rows.ts";
@@ -10,8 +11,9 @@ const STEP = 500;
 const RETRY_MS = 1000;
 
 /**
- * Moves on what is due: leases that ran out, retries, delays. It runs at the head of every transaction, so no piece of
- * work ever sees an event that should have moved; a timer makes a transaction when nothing else does.
+ * Moves on what is due: leases that ran out, retries, delays. It runs at the head of every transaction, so that work
+ * sees events as they should be by now; a timer makes a transaction when nothing else does. Where more is due than one
+ * step moves, work may meet an event whose time has passed: a settle judges the lease by its own end.
  */
 export class Sweep {
   readonly #core: Core;
@@ -20,6 +22,7 @@ export class Sweep {
   readonly #next;
   #armedFor: number | null = null;
   #cancel: () => void = () => {};
+  #stopped = false;
 
   constructor(core: Core, leases: LeaseRows) {
     this.#core = core;
@@ -59,14 +62,20 @@ export class Sweep {
 
   /** Sets the timer for the next due time; called after every commit, and once at the start. */
   arm(): void {
-    const next = this.#next.get()?.due ?? null;
-    if (next !== this.#armedFor) this.#set(next, next === null ? 0 : next - this.#core.clock.gate());
+    if (this.#stopped) return;
+    try {
+      const next = this.#next.get()?.due ?? null;
+      if (next !== this.#armedFor) this.#set(next, next === null ? 0 : next - this.#core.clock.gate());
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error;
+      this.#set(this.#core.clock.gate(), RETRY_MS);
+    }
   }
 
   #set(next: number | null, delay: number): void {
     this.#cancel();
     this.#armedFor = next;
-    if (next !== null) this.#cancel = this.#core.clock.after(delay, () => void this.#turn());
+    if (next !== null && !this.#stopped) this.#cancel = this.#core.clock.after(delay, () => void this.#turn());
   }
 
   /** Makes an empty transaction, whose head does the work. Where the disk refuses it, the next try is a second away. */
@@ -79,7 +88,9 @@ export class Sweep {
     }
   }
 
+  /** Sets no more timers. */
   stop(): void {
+    this.#stopped = true;
     this.#cancel();
   }
 }

@@ -13,6 +13,7 @@ export class Timeline {
   readonly #last;
   #highest: number;
   #regress: number;
+  #stale = false;
 
   constructor(core: Core) {
     this.#core = core;
@@ -23,13 +24,26 @@ export class Timeline {
     this.#last = db.prepare<{ seq: number; received_at: number }, []>(
       "SELECT seq, received_at FROM events ORDER BY seq DESC LIMIT 1",
     );
+    [this.#highest, this.#regress] = this.#read();
+  }
+
+  /** The latest arrival there may have been, and the largest step back. */
+  #read(): [highest: number, regress: number] {
+    const { db } = this.#core;
     const stored = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(META);
-    this.#regress = Number(stored?.value ?? 0);
-    this.#highest = (this.#last.get()?.received_at ?? 0) + this.#regress;
+    const regress = Number(stored?.value ?? 0);
+    return [(this.#last.get()?.received_at ?? 0) + regress, regress];
+  }
+
+  /** After a rollback: what the transaction noted is gone. */
+  forget(): void {
+    this.#stale = true;
   }
 
   /** Notes an arrival; inside its transaction. */
   arrived(wall: number): void {
+    if (this.#stale) [this.#highest, this.#regress] = this.#read();
+    this.#stale = false;
     if (wall >= this.#highest) this.#highest = wall;
     else if (this.#highest - wall > this.#regress) {
       this.#regress = this.#highest - wall;
