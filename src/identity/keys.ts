@@ -79,11 +79,10 @@ export class Keys {
     this.#lost.push(listener);
   }
 
-  /** The key of a token, whatever its state; undefined for an unknown token. */
+  /** The key of a token, whatever its state, a deleted one included; undefined for an unknown token. */
   byToken(token: string): KeyRecord | undefined {
     if (!TOKEN.test(token)) return undefined;
-    const key = this.#byHash.get(Buffer.from(sha256Of(token)).toString("base64"));
-    return key?.hidden ? undefined : key;
+    return this.#byHash.get(Buffer.from(sha256Of(token)).toString("base64"));
   }
 
   stateOf(key: KeyRecord): LiveState {
