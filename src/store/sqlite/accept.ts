@@ -20,7 +20,7 @@ export class Accept {
   readonly #remember;
   readonly #event;
   readonly #content;
-  readonly #seqOf;
+  readonly #rowOf;
   readonly #listed;
   readonly #more;
   readonly #dropMore;
@@ -42,7 +42,9 @@ export class Accept {
     this.#content = db.prepare<null, [number, string, string | null, string | null]>(
       "INSERT INTO contents (seq, headers, payload, blob) VALUES (?, ?, ?, ?)",
     );
-    this.#seqOf = db.prepare<{ seq: number }, [Uint8Array]>("SELECT seq FROM events WHERE id = ?");
+    this.#rowOf = db.prepare<{ seq: number; leases: number }, [Uint8Array]>(
+      "SELECT seq, leases FROM events WHERE id = ?",
+    );
     this.#listed = db.prepare<{ count: number }, [number]>(
       "SELECT count(*) AS count FROM history WHERE seq = ? AND kind = 'duplicate'",
     );
@@ -86,18 +88,18 @@ export class Accept {
 
   /** A duplicate changes nothing but the first event's history, which may be gone by retention. */
   #noteDuplicate(tx: Tx, first: DuplicateRow, dedup: DedupKey): void {
-    const seq = this.#seqOf.get(first.event)?.seq;
-    if (seq === undefined) return;
+    const row = this.#rowOf.get(first.event);
+    if (!row) return;
     const otherBody = Buffer.compare(first.body, dedup.bodyHash) !== 0;
-    if ((this.#listed.get(seq)?.count ?? 0) < DUPLICATES_LISTED) {
-      this.#core.note(tx, seq, "duplicate", otherBody ? { other_body: true } : {});
+    if ((this.#listed.get(row.seq)?.count ?? 0) < DUPLICATES_LISTED) {
+      this.#core.note(tx, row, "duplicate", otherBody ? { other_body: true } : {});
       return;
     }
-    const more = this.#more.get(seq);
+    const more = this.#more.get(row.seq);
     const { count } = more ? (JSON.parse(more.detail) as { count: number }) : { count: 0 };
     // Written anew, not altered: the lines of a history stand in the order of their time.
     if (more) this.#dropMore.run(more.num);
-    this.#core.note(tx, seq, "more_duplicates", { count: count + 1 });
+    this.#core.note(tx, row, "more_duplicates", { count: count + 1 });
   }
 }
 

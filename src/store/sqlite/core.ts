@@ -33,8 +33,8 @@ export class Core {
     this.#change = db.prepare<null, [number, number, number, number, number]>(
       "INSERT INTO changes (project, seq, status, attempts, at) VALUES (?, ?, ?, ?, ?)",
     );
-    this.#history = db.prepare<null, [number, number, string, string]>(
-      "INSERT INTO history (seq, at, kind, detail) VALUES (?, ?, ?, ?)",
+    this.#history = db.prepare<null, [number, number, number, number, string, string]>(
+      "INSERT INTO history (seq, lease, at, gate, kind, detail) VALUES (?, ?, ?, ?, ?, ?)",
     );
   }
 
@@ -107,8 +107,9 @@ export class Core {
     };
   }
 
-  note(tx: Tx, seq: number, kind: string, detail: Record<string, unknown>): void {
-    this.#history.run(seq, tx.wall, kind, JSON.stringify(detail));
+  /** Adds a line to an event's history. */
+  note(tx: Tx, event: Pick<EventRow, "seq" | "leases">, kind: string, detail: Record<string, unknown>): void {
+    this.#history.run(event.seq, event.leases, tx.wall, tx.gate, kind, JSON.stringify(detail));
   }
 
   /** Gate time as wall time, judged from the transaction's now. */

@@ -5,36 +5,33 @@ import type { Core } from "./core.ts";
 import type { LeaseRow, LeaseRows } from "./lease-rows.ts";
 import { statusOf } from "./rows.ts";
 
+type NoteRow = { lease: number; at: number; gate: number; kind: string; detail: string };
+
+/** A line with the place it has in the order of things: gate time, and of two at the same, the one with fewer leases before it. */
+type Placed = { gate: number; lease: number; entry: HistoryEntry };
+
 /** What happened to an event, oldest first: its arrival, its leases with how they ended, and what was noted beside. */
 export function historyOf(core: Core, leases: LeaseRows, event: EventRecord): HistoryEntry[] {
   const notes = core.db
-    .query<{ at: number; kind: string; detail: string }, [number]>(
-      "SELECT at, kind, detail FROM history WHERE seq = ? ORDER BY num",
-    )
+    .query<NoteRow, [number]>("SELECT lease, at, gate, kind, detail FROM history WHERE seq = ? ORDER BY num")
     .all(event.seq)
-    .map(({ at, kind, detail }): HistoryEntry => ({ ...(JSON.parse(detail) as object), at, kind }));
-  const claims = leases.ofEvent(event.seq).flatMap((lease) => leaseEntries(core, lease));
-  return [{ at: event.receivedAt, kind: "received" }, ...merged(claims, notes)];
+    .map(({ detail, at, kind, ...place }): Placed => {
+      return { ...place, entry: { ...(JSON.parse(detail) as object), at, kind } };
+    });
+  const lines = [...leases.ofEvent(event.seq).flatMap((lease) => leaseEntries(core, lease)), ...notes];
+  lines.sort((a, b) => a.gate - b.gate || a.lease - b.lease);
+  return [{ at: event.receivedAt, kind: "received" }, ...lines.map(({ entry }) => entry)];
 }
 
-/** Both are in the order in which they happened, which a step of the wall clock must not turn round: merged, not sorted. */
-function merged(claims: readonly HistoryEntry[], notes: readonly HistoryEntry[]): HistoryEntry[] {
-  const entries: HistoryEntry[] = [];
-  let next = 0;
-  for (const claim of claims) {
-    for (let note = notes[next]; note && note.at < claim.at; note = notes[++next]) entries.push(note);
-    entries.push(claim);
-  }
-  return [...entries, ...notes.slice(next)];
-}
-
-function leaseEntries(core: Core, lease: LeaseRow): HistoryEntry[] {
-  const claimed = { at: lease.claimed_at, kind: "claimed", lease: lease.id, by: lease.holder };
-  if (lease.outcome === null || lease.ended_at === null) return [claimed];
-  const retryAt = lease.due_at === null ? {} : { retry_at: rfc3339(core.wallNow(lease.due_at)) };
-  const status = lease.status === null ? {} : { status: statusOf(lease.status), attempts: lease.attempts };
-  const ended = { at: lease.ended_at, kind: KIND[lease.outcome], lease: lease.id, by: lease.holder };
-  return [claimed, { ...ended, ...status, ...retryAt, ...particulars(lease) }];
+function leaseEntries(core: Core, row: LeaseRow): Placed[] {
+  const { id: lease, holder: by } = row;
+  const claimed = { at: row.claimed_at, kind: "claimed", lease, by };
+  const begin = { gate: row.claimed_gate, lease: row.num, entry: claimed };
+  if (row.outcome === null || row.ended_at === null || row.ended_gate === null) return [begin];
+  const retryAt = row.due_at === null ? {} : { retry_at: rfc3339(core.wallNow(row.due_at)) };
+  const status = row.status === null ? {} : { status: statusOf(row.status), attempts: row.attempts };
+  const ended = { at: row.ended_at, kind: KIND[row.outcome], lease, by, ...status, ...retryAt, ...particulars(row) };
+  return [begin, { gate: row.ended_gate, lease: row.num, entry: ended }];
 }
 
 const KIND = {

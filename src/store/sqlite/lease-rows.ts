@@ -17,6 +17,7 @@ export type LeaseRow = {
   claimed_gate: number;
   expires: number;
   ended_at: number | null;
+  ended_gate: number | null;
   outcome: LeaseOutcome | null;
   settle: string | null;
   status: number | null;
@@ -51,8 +52,11 @@ export class LeaseRows {
     this.#held = db.prepare<LeaseRow, [number, string]>(
       "SELECT * FROM leases WHERE seq = ? AND holder = ? ORDER BY num LIMIT 2",
     );
-    this.#end = db.prepare<null, [number, number, number, string, string | null, number, number, number | null]>(
-      `UPDATE leases SET ended_at = ?3, outcome = ?4, settle = ?5, status = ?6, attempts = ?7, due_at = ?8
+    this.#end = db.prepare<
+      null,
+      [number, number, number, number, string, string | null, number, number, number | null]
+    >(
+      `UPDATE leases SET ended_at = ?3, ended_gate = ?4, outcome = ?5, settle = ?6, status = ?7, attempts = ?8, due_at = ?9
        WHERE seq = ?1 AND num = ?2`,
     );
     this.#extend = db.prepare<null, [number, number, number]>(
@@ -86,7 +90,7 @@ export class LeaseRows {
   /** Ends a lease; `row` is the event as it stands after that. */
   end(tx: Tx, lease: LeaseRow, outcome: LeaseOutcome, settle: SettleAction | null, row: EventRow): void {
     const how = settle && settleText(settle);
-    this.#end.run(lease.seq, lease.num, tx.wall, outcome, how, row.status, row.attempts, row.due_at);
+    this.#end.run(lease.seq, lease.num, tx.wall, tx.gate, outcome, how, row.status, row.attempts, row.due_at);
   }
 
   extend(lease: LeaseRow, expires: number): void {

@@ -5,7 +5,8 @@
  * `events` is the hot table: narrow rows, whose content lies in `contents`. `stream` stands for (source, channel, type,
  * verified), so that one small number finds them and each has a queue of its own. Statuses here are finer than the envelope's: 0 ready, 1 delayed (both `pending`),
  * 2 claimed, 3 failed, 4 done,
- * 5 dead, 6 routed (`pending` too). `flags`: 1 routed, 2 purged. `due_at` and `expires` are gate time, all else wall time.
+ * 5 dead, 6 routed (`pending` too). `flags`: 1 routed, 2 purged. `due_at`, `expires` and what is named `…gate` are gate
+ * time, all else wall time. A line of `history` says how many leases (`lease`) there had been before it.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -115,6 +116,7 @@ CREATE TABLE leases (
   claimed_gate INTEGER NOT NULL,
   expires INTEGER NOT NULL,
   ended_at INTEGER,
+  ended_gate INTEGER,
   outcome TEXT,
   settle TEXT,
   status INTEGER,
@@ -126,7 +128,9 @@ CREATE TABLE leases (
 CREATE TABLE history (
   num INTEGER PRIMARY KEY,
   seq INTEGER NOT NULL,
+  lease INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  gate INTEGER NOT NULL,
   kind TEXT NOT NULL,
   detail TEXT NOT NULL
 ) STRICT;

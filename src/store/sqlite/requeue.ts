@@ -54,7 +54,7 @@ export class Requeue {
 
   #back(tx: Tx, row: EventRow, by: string): void {
     this.#core.move(tx, row, { status: S.ready, due_at: null, attempts: 0, releases: 0 });
-    this.#core.note(tx, row.seq, "requeued", { by });
+    this.#core.note(tx, row, "requeued", { by });
   }
 
   purge(project: Id<"prj">, id: Id<"evt">, by: string): Stored<{ event: EventRecord; blob: string | null }> {
@@ -67,7 +67,7 @@ export class Requeue {
         });
       }
       const blob = purgeContent(this.#core, tx, row);
-      if (blob !== undefined) this.#core.note(tx, row.seq, "purged", { by });
+      if (blob !== undefined) this.#core.note(tx, row, "purged", { by });
       return { event: this.#core.record(row), blob: blob ?? null };
     });
   }

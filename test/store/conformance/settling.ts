@@ -189,8 +189,13 @@ export function settlingRules(rule: Rule): void {
     await bed.settled(claim, ACK);
     bed.clock.stepWall(-HOUR);
     await ok(bed.store.events.requeue(bed.project, event.id, "key_m"));
-    expect((await bed.historyKinds(event)).slice(0, 1)).toEqual(["received"]);
-    const kinds = (await bed.historyKinds(event)).filter((kind) => kind !== "requeued");
-    expect(kinds).toEqual(["received", "claimed", "acked"]);
+    bed.clock.stepWall(-HOUR);
+    await bed.settled(await bed.claimed(event), RELEASE);
+    expect(await bed.historyKinds(event)).toEqual([
+      ...["received", "claimed", "acked", "requeued", "claimed", "released"],
+    ]);
+    expect((await bed.store.events.history(event)).map(({ at }) => (event.receivedAt - at) / HOUR)).toEqual([
+      ...[0, 1, 2, 3, 4, 4],
+    ]);
   });
 }
