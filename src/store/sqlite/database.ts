@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync, readSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { rfc3339 } from "../../kernel/clock.ts";
 import { isSqliteError } from "./failures.ts";
@@ -37,11 +37,14 @@ export function lockFolder(dataDir: string): Database {
   return lock;
 }
 
-/** Opens the database of a data folder, creating or upgrading it. The folder must exist and be locked by this process. */
-export function openDatabase(dataDir: string, wallNow: number): Database {
+/**
+ * Opens the database of a data folder, creating or upgrading it. The folder must exist and be locked by this process.
+ * Before an upgrade a copy is laid beside it, as `postern-before-upgrade-<version>-<time>.db`.
+ */
+export function openDatabase(dataDir: string, wallNow: number, migrations = MIGRATIONS): Database {
   const path = databasePath(dataDir);
   const isNew = !existsSync(path);
-  if (!isNew) refuseNewer(path);
+  if (!isNew) refuseNewer(path, migrations.length);
   const db = new Database(path, { create: true, strict: true });
   chmodSync(path, 0o600);
   // Measured with 2 KB payloads at 64 a commit: 8 KB pages take half the time of 4 KB ones (three rows a page, not one).
@@ -55,54 +58,65 @@ export function openDatabase(dataDir: string, wallNow: number): Database {
   db.run("PRAGMA wal_autocheckpoint = 2000");
   db.run("PRAGMA journal_size_limit = 67108864");
   try {
-    migrate(db, dataDir, isNew, wallNow);
+    migrate(db, dataDir, wallNow, migrations);
   } catch (error) {
-    // A newer database is left open on purpose: closing would checkpoint, and it is not ours to touch.
-    if (!(error instanceof StoreRefusal)) db.close();
+    db.close();
     throw error;
   }
   return db;
 }
 
 /**
- * Refuses a database of a newer schema from its header alone (bytes 60 to 63, big-endian), before SQLite touches the
- * file or its journal. An upgrade checkpoints at once, so the header tells the truth.
+ * Refuses a database of a newer schema before anything of it is touched. The version stands in its header (bytes 60 to
+ * 63, big-endian); after a crash it may stand in the log, which a connection that only reads neither applies nor deletes.
  */
-function refuseNewer(path: string): void {
+function refuseNewer(path: string, known: number): void {
+  const version = sizeOf(`${path}-wal`) > 0 ? versionInLog(path) : versionInHeader(path);
+  if (version <= known) return;
+  throw new StoreRefusal(
+    `${path} has schema version ${version}, this postern knows ${known}: run the newer postern that wrote it (nothing was changed)`,
+  );
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function versionInHeader(path: string): number {
   const header = new Uint8Array(64);
   const file = openSync(path, "r");
   try {
-    if (readSync(file, header, 0, 64, 0) < 64) return;
+    return readSync(file, header, 0, 64, 0) < 64 ? 0 : new DataView(header.buffer).getUint32(60);
   } finally {
     closeSync(file);
   }
-  const version = new DataView(header.buffer).getUint32(60);
-  if (version > MIGRATIONS.length) throw newer(path, version);
 }
 
-function newer(path: string, version: number): StoreRefusal {
-  return new StoreRefusal(
-    `${path} has schema version ${version}, this postern knows ${MIGRATIONS.length}: run the newer postern that wrote it (nothing was changed)`,
-  );
+function versionInLog(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return versionOf(db);
+  } finally {
+    db.close();
+  }
 }
 
 function versionOf(db: Database): number {
   return db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
-function migrate(db: Database, dataDir: string, isNew: boolean, wallNow: number): void {
+function migrate(db: Database, dataDir: string, wallNow: number, migrations: readonly string[]): void {
   const from = versionOf(db);
-  if (from === MIGRATIONS.length) return;
-  if (from > MIGRATIONS.length) throw newer(databasePath(dataDir), from);
-  if (!isNew && from > 0) {
+  if (from === migrations.length) return;
+  if (from > 0) {
     const stamp = rfc3339(wallNow).replaceAll(/[:.]/g, "-");
     const backup = join(dataDir, `postern-before-upgrade-${from}-${stamp}.db`);
     db.query("VACUUM INTO ?").run(backup);
     chmodSync(backup, 0o600);
   }
   db.transaction(() => {
-    for (const step of MIGRATIONS.slice(from)) db.run(step);
-    db.run(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    for (const step of migrations.slice(from)) db.run(step);
+    db.run(`PRAGMA user_version = ${migrations.length}`);
   }).immediate();
   db.run("PRAGMA wal_checkpoint(TRUNCATE)");
 }

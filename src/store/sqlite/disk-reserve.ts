@@ -1,4 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+
+/** What a volume says that takes no more, or nothing at all: then there is no reserve, and intake stays refused. */
+const NO_ROOM = ["ENOSPC", "EDQUOT", "EROFS", "EIO"];
 
 const CHUNK = new Uint8Array(1024 * 1024);
 
@@ -27,7 +30,7 @@ export class DiskReserve {
   spend(): boolean {
     if (this.#spent) return false;
     this.#spent = true;
-    if (existsSync(this.#path)) unlinkSync(this.#path);
+    rmSync(this.#path, { force: true });
     return true;
   }
 
@@ -43,18 +46,23 @@ export class DiskReserve {
 
   #lay(): boolean {
     if (existsSync(this.#path) && statSync(this.#path).size === this.#bytes) return true;
-    const file = openSync(this.#path, "w", 0o600);
     try {
-      for (let left = this.#bytes; left > 0; ) left -= writeSync(file, CHUNK, 0, Math.min(left, CHUNK.length));
-      fsyncSync(file);
+      writeZeros(this.#path, this.#bytes);
       return true;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT")))
-        throw error;
-      unlinkSync(this.#path);
+      if (!(error instanceof Error && "code" in error && NO_ROOM.includes(String(error.code)))) throw error;
+      rmSync(this.#path, { force: true });
       return false;
-    } finally {
-      closeSync(file);
     }
+  }
+}
+
+function writeZeros(path: string, bytes: number): void {
+  const file = openSync(path, "w", 0o600);
+  try {
+    for (let left = bytes; left > 0; ) left -= writeSync(file, CHUNK, 0, Math.min(left, CHUNK.length));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
