@@ -69,7 +69,12 @@ function flagLine(flag: Flag): [string, string] {
   const standard = flag.default === undefined ? [] : [`default ${flag.default}`];
   const required = flag.required ? ["required"] : [];
   const notes = [...choices, ...required, ...standard].join("; ");
-  return [`--${flag.name}${value}`, [flag.doc, notes].filter((part) => part !== "").join(flag.doc === "" ? "" : " — ")];
+  // A switch with no default means something either way.
+  const either = flag.takes === "switch" && flag.default === undefined && !GLOBAL_FLAGS.includes(flag);
+  return [
+    `--${either ? "[no-]" : ""}${flag.name}${value}`,
+    [flag.doc, notes].filter((part) => part !== "").join(flag.doc === "" ? "" : " — "),
+  ];
 }
 
 function globalHelp(): string[] {

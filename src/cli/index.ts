@@ -18,7 +18,7 @@ export async function run(argv: readonly string[], commands: Commands, io: Io = 
 }
 
 async function dispatch(argv: readonly string[], commands: Commands, io: Io): Promise<number> {
-  const { words: guessed } = leadingWords(argv, (words) => words.length <= 2);
+  const { words: guessed } = leadingWords(argv, (words) => words.length <= (words[0] === "help" ? 4 : 2));
   if (guessed[0] === "help" || (guessed.length === 0 && isHelp(argv))) {
     const { printHelp } = await import("./help.ts");
     return await printHelp(io, guessed.slice(1), await allCommands());

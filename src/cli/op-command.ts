@@ -23,8 +23,8 @@ function commandOf(command: string, variants: readonly Operation[]): Command {
     const field = withArgs?.fields.find((one) => one.name === name);
     return field ? [argOf(field, !optional && field.required)] : [];
   });
-  const sentence = (op: Operation) =>
-    `${op.cli.args?.length ? `With ${op.cli.args.join(" ").toUpperCase()}` : "Without"}: ${op.summary}.`;
+  const word = args[0]?.name.toUpperCase() ?? "";
+  const sentence = (op: Operation) => `${op.cli.args?.length ? "With" : "Without"} ${word}: ${op.summary}.`;
   const details = [
     ...(variants.length > 1 ? variants.map(sentence) : []),
     ...variants.flatMap((op) => (op.description === undefined ? [] : [op.description])),
@@ -100,7 +100,7 @@ async function runVariant(call: Call, variants: readonly Variant[], help: string
     const value = input.values[name];
     if (typeof value === "string") input.values[name] = await idFor(connection, path, value);
   }
-  verifyInput(op, input, help);
+  verifyInput(op, input, fields, help);
   const key = flag(call, "idempotency-key");
   const hasBody = method === "POST" || method === "PATCH";
   const target = path.replaceAll(/:([a-z_]+)/g, (_, name: string) => encodeURIComponent(String(input.values[name])));

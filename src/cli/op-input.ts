@@ -27,15 +27,28 @@ export async function gatherInput(call: Call, op: Operation, fields: readonly Fi
 }
 
 /** Checks the input against the operation's schema, before anything is sent. */
-export function verifyInput(op: Operation, { values }: OpInput, help: string): void {
+export function verifyInput(op: Operation, { values }: OpInput, fields: readonly Field[], help: string): void {
   const checked = checkInput(op.input, values, []);
   if (!isProblem(checked)) return;
   const lines = (checked.errors ?? []).map(({ path, message }) => {
     const [first = "", ...inner] = path.split(".");
+    const field = fields.find(({ name }) => name === first);
     const where = op.cli.args?.includes(first) ? first.toUpperCase() : `--${first.replaceAll("_", "-")}`;
-    return path === "" ? message : `${[where, ...inner].join(".")}: ${message}`;
+    if (path === "" || !field) return path === "" ? message : `${path}: ${message}`;
+    return `${[where, ...inner].join(".")}: ${inner.length > 0 ? message : forPeople(field, values[first], message)}`;
   });
   throw usageError(lines.join("\n"), help);
+}
+
+/** A schema's message in the words of the command line. */
+function forPeople(field: Field, value: unknown, message: string): string {
+  if (value === undefined) {
+    return field.choices.length > 0 ? `is missing; one of ${field.choices.join(", ")}` : "is missing";
+  }
+  if (field.kind === "time")
+    return "must be RFC 3339, such as 2026-10-07T09:12:44Z, or relative, such as 30m, 12h or 7d";
+  if (field.kind !== "number") return message;
+  return field.range === "" ? "must be a number" : `must be a number, ${field.range}`;
 }
 
 /** The body to send: JSON that was given keeps every token. */

@@ -41,7 +41,7 @@ export const OWN_COMMANDS: readonly Command[] = [
     words: ["config", "dump"],
     summary: "Print the effective configuration, secrets masked",
     args: [],
-    flags: [{ name: "origins", doc: "Say where each value comes from", takes: "switch" }],
+    flags: [{ name: "origins", doc: "Say where each value comes from", takes: "switch", default: "false" }],
     run: async (call) => (await import("./config-commands.ts")).runDump(call),
   },
   {
