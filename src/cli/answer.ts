@@ -13,7 +13,8 @@ export async function printAnswer(call: Call, op: Operation, text: string, c: Co
   const members = membersOf(text);
   const watched = op.cli.emptyWhen === undefined ? undefined : members?.get(op.cli.emptyWhen);
   const isEmpty = watched === "null" || (watched !== undefined && elementsOf(watched)?.length === 0);
-  const code = isEmpty ? EXIT.empty : EXIT.done;
+  const partly = rowsOf(op, text)?.some((row) => membersOf(row)?.has("code")) && op.name === "inbox_settle";
+  const code = isEmpty ? EXIT.empty : partly ? EXIT.failed : EXIT.done;
   if (isOn(call, "json")) {
     if (text !== "") io.out(`${text}\n`);
   } else if (isOn(call, "jsonl")) printLines(call, op, text);

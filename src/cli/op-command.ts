@@ -1,7 +1,7 @@
 import { type Operation, routeOf } from "../operations/index.ts";
 import { printAnswer } from "./answer.ts";
 import { sendText } from "./client.ts";
-import { type Call, type Command, type Flag, flag } from "./command.ts";
+import { type Arg, type Call, type Command, type Flag, flag } from "./command.ts";
 import { connectionOf } from "./connection.ts";
 import { EXAMPLES } from "./examples.ts";
 import { usageError } from "./exit.ts";
@@ -15,30 +15,47 @@ export function operationCommands(operations: readonly Operation[]): Command[] {
   return [...byCommand].map(([command, variants]) => commandOf(command, variants));
 }
 
+/** Fields, and so words and flags, are worked out when they are asked for: most command lines need those of one command. */
 function commandOf(command: string, variants: readonly Operation[]): Command {
-  const all = variants.map((op) => ({ op, fields: fieldsOf(op) }));
-  const optional = variants.some((op) => !op.cli.args?.length);
-  const withArgs = all.find(({ op }) => op.cli.args?.length);
-  const args = (withArgs?.op.cli.args ?? []).flatMap((name) => {
-    const field = withArgs?.fields.find((one) => one.name === name);
-    return field ? [argOf(field, !optional && field.required)] : [];
-  });
-  const word = args[0]?.name.toUpperCase() ?? "";
-  const sentence = (op: Operation) => `${op.cli.args?.length ? "With" : "Without"} ${word}: ${op.summary}.`;
-  const details = [
-    ...(variants.length > 1 ? variants.map(sentence) : []),
-    ...variants.flatMap((op) => (op.description === undefined ? [] : [op.description])),
-  ].join(" ");
+  let worked: Variant[] | undefined;
+  const all = () => {
+    worked ??= variants.map((op) => ({ op, fields: fieldsOf(op) }));
+    return worked;
+  };
+  const details = detailsOf(variants);
   const examples = EXAMPLES[command];
   return {
     words: command.split(" "),
     summary: variants[0]?.summary ?? "",
     ...(details === "" ? {} : { details }),
-    args,
-    flags: flagsOf(all),
     ...(examples ? { examples } : {}),
-    run: (call) => runVariant(call, all, `postern ${command} --help`),
+    get args() {
+      return argsOf(all());
+    },
+    get flags() {
+      return flagsOf(all());
+    },
+    run: (call) => runVariant(call, all(), `postern ${command} --help`),
   };
+}
+
+function detailsOf(variants: readonly Operation[]): string {
+  const word = variants.flatMap((op) => op.cli.args ?? [])[0]?.toUpperCase() ?? "";
+  const sentence = (op: Operation) => `${op.cli.args?.length ? "With" : "Without"} ${word}: ${op.summary}.`;
+  return [
+    ...(variants.length > 1 ? variants.map(sentence) : []),
+    ...variants.flatMap((op) => (op.description === undefined ? [] : [op.description])),
+  ].join(" ");
+}
+
+/** The words without a flag: optional where a variant of the command has none. */
+function argsOf(variants: readonly Variant[]): Arg[] {
+  const optional = variants.some(({ op }) => !op.cli.args?.length);
+  const withArgs = variants.find(({ op }) => op.cli.args?.length);
+  return (withArgs?.op.cli.args ?? []).flatMap((name) => {
+    const field = withArgs?.fields.find((one) => one.name === name);
+    return field ? [argOf(field, !optional && field.required)] : [];
+  });
 }
 
 type Variant = { op: Operation; fields: readonly Field[] };
