@@ -26,7 +26,7 @@ export class Links {
   refusal(path: string, query: URLSearchParams): Problem | undefined {
     const expires = query.get("expires") ?? "";
     const given = Buffer.from(query.get("signature") ?? "", "base64url");
-    const genuine = /^\d{1,12}$/.test(expires) && sameBytes(given, this.#mac(path, Number(expires)));
+    const genuine = /^[1-9]\d{0,11}$/.test(expires) && sameBytes(given, this.#mac(path, Number(expires)));
     if (!genuine)
       return new Problem("LINK_INVALID", "the link's signature does not fit; get the event again for a fresh one");
     if (Number(expires) * 1000 > this.#clock.wall()) return undefined;
