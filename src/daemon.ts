@@ -1,14 +1,12 @@
-import { readFileSync } from "node:fs";
-import { type CidrSet, cidrSet } from "./config/cidr.ts";
 import { type ConfigError, formatConfigError } from "./config/errors.ts";
-import { parseListen } from "./config/listen.ts";
 import { errorInConfig, isConfigErrors, type LoadedConfig, type LoadOptions, loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveSecrets } from "./config/secrets.ts";
-import { type Listening, listen, listenSocket, makeApp } from "./http/index.ts";
+import { type Doors, openDoors } from "./http/index.ts";
 import { Keys, Projects } from "./identity/index.ts";
-import { Inbox, Links, startRetention, Tallies } from "./inbox/index.ts";
+import { Inbox, Links, type Retainer, startRetention, Tallies } from "./inbox/index.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
+import { endOnBugs, takeSignals } from "./kernel/lifetime.ts";
 import { type Log, makeLog } from "./kernel/log.ts";
 import { notifyReady, notifyReloading, notifyStopping, notifyWatchdog, watchdogIntervalMs } from "./kernel/notify.ts";
 import { Vault } from "./kernel/secrets.ts";
@@ -78,6 +76,7 @@ export async function assemble(
 
 /** `postern serve`: runs until SIGTERM or SIGINT. Throws `StartRefusal` or `StoreRefusal` where it may not start. */
 export async function serve(load: LoadOptions): Promise<void> {
+  const lifetime = takeSignals();
   const loaded = configured(loadConfig(load));
   const { config } = loaded;
   const log = makeLog({
@@ -85,23 +84,26 @@ export async function serve(load: LoadOptions): Promise<void> {
     format: logFormat(config),
     write: (line) => process.stderr.write(line),
   });
+  endOnBugs(log);
   const folder = openDataFolder(config.data_dir);
   const parts = await assemble(folder, { maxBodyBytes: config.http.max_body_bytes });
   await declare(parts.services, loaded, load, log);
-  const doors = openDoors(parts, config, folder, log);
+  const doors = await openDoors(parts, config, folder.socket, log);
+  if ("wrong" in doors) throw new StartRefusal(doors.wrong);
   const upkeep = startRetention(parts.services, config.retention, log);
   greet(parts.services, doors.url(), folder, config);
   notifyReady(`listening on ${doors.url()}`);
   const watchdog = keepWatchdog();
-  const reload = () => void reloadConfig(parts.services, load, doors, log);
-  process.on("SIGHUP", reload);
-  await stopSignal();
+  let current = config;
+  lifetime.onReload(async () => {
+    current = await reload(parts.services, { load, doors, upkeep, current, log });
+  });
+  await lifetime.stopped;
   notifyStopping();
   log.info("stopping", { grace_seconds: STOP_MS / 1000 });
   clearInterval(watchdog);
   upkeep.stop();
-  process.off("SIGHUP", reload);
-  await doors.stop();
+  await doors.stop(STOP_MS);
   await parts.close();
   log.info("stopped");
 }
@@ -127,71 +129,46 @@ async function declare(services: Services, loaded: LoadedConfig, load: LoadOptio
   throw new StartRefusal(lines.join("\n"));
 }
 
-type Doors = { url: () => string; renew: (config: Config) => void; stop: () => Promise<void> };
+type Reload = { load: LoadOptions; doors: Doors; upkeep: Retainer; current: Config; log: Log };
 
-function openDoors(parts: Parts, config: Config, folder: DataFolder, log: Log): Doors {
-  const { services, ingest } = parts;
-  let listening: Listening | undefined;
-  let proxies: CidrSet = cidrSet(config.http.trusted_proxies);
-  const url = () => listening?.url ?? "";
-  const baseUrl = () => config.public_url ?? url();
-  const notReady = async () => ((await services.store.writable()) ? [] : ["the store takes no writes"]);
-  const { fetch } = makeApp({ services, ingest, log, baseUrl, notReady });
-  const deps = { fetch, log, trustsProxy: (address: string) => proxies.contains(address) };
-  const address = parseListen(config.http.listen);
-  if ("wrong" in address) throw new StartRefusal(`http.listen: ${address.wrong}`);
-  try {
-    listening = listen(deps, address, tlsOf(config));
-  } catch (error) {
-    throw new StartRefusal(
-      `cannot listen on ${config.http.listen} (${error instanceof Error ? error.message : "unknown"}): stop what uses it, or set http.listen`,
-    );
-  }
-  const socket = listenSocket(deps, folder.socket);
-  return {
-    url,
-    renew(now) {
-      proxies = cidrSet(now.http.trusted_proxies);
-    },
-    async stop() {
-      services.inbox.endWaits();
-      const stopped = Promise.all([listening?.server.stop(), socket.stop()]);
-      await Promise.race([stopped, Bun.sleep(STOP_MS)]);
-      await listening?.server.stop(true);
-      await socket.stop(true);
-    },
-  };
-}
-
-function tlsOf({ http }: Config): { cert: string; key: string } | null {
-  if (http.tls_cert === undefined || http.tls_key === undefined) return null;
-  return { cert: readPem(http.tls_cert, "http.tls_cert"), key: readPem(http.tls_key, "http.tls_key") };
-}
-
-async function reloadConfig(services: Services, load: LoadOptions, doors: Doors, log: Log): Promise<void> {
+/** SIGHUP: reads the configuration again. Answers the one in force: where the new one has an error, the former. */
+async function reload(services: Services, { load, doors, upkeep, current, log }: Reload): Promise<Config> {
   notifyReloading();
   try {
     const loaded = configured(loadConfig(load));
+    const renew = await doors.renewal(loaded.config);
+    if ("wrong" in renew) throw new StartRefusal(renew.wrong);
     await declare(services, loaded, load, log);
-    doors.renew(loaded.config);
+    renew();
+    upkeep.follow(loaded.config.retention);
+    const later = needsRestart(current, loaded.config);
+    if (later.length > 0) log.warn(`takes force with the next start only: ${later.join(", ")}`);
     log.info("configuration reloaded", { file: loaded.file });
+    return loaded.config;
   } catch (error) {
     if (!(error instanceof StartRefusal)) throw error;
     log.error("configuration not reloaded; the former one holds", { why: error.message });
+    return current;
+  } finally {
+    notifyReady();
   }
-  notifyReady();
+}
+
+/** The settings that changed and are read at the start alone. */
+function needsRestart(before: Config, after: Config): string[] {
+  const changed = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
+  const tls = ({ http }: Config) => http.tls_cert !== undefined;
+  return [
+    ...(changed(before.data_dir, after.data_dir) ? ["data_dir"] : []),
+    ...(changed(before.http.listen, after.http.listen) ? ["http.listen"] : []),
+    ...(tls(before) !== tls(after) ? ["http.tls_cert and http.tls_key, which were set or taken away"] : []),
+    ...(changed(before.log, after.log) ? ["log"] : []),
+  ];
 }
 
 function keepWatchdog(): ReturnType<typeof setInterval> | undefined {
   const interval = watchdogIntervalMs();
   return interval === undefined ? undefined : setInterval(() => notifyWatchdog(), interval);
-}
-
-function stopSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  process.once("SIGTERM", () => resolve());
-  process.once("SIGINT", () => resolve());
-  return promise;
 }
 
 /** Where it listens, and on a first start the next command to try. */
@@ -207,14 +184,4 @@ function greet(services: Services, url: string, folder: DataFolder, config: Conf
     );
   }
   process.stdout.write(`${lines.join("\n")}\n`);
-}
-
-function readPem(path: string, key: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new StartRefusal(
-      `${key}: ${path} cannot be read (${error instanceof Error && "code" in error ? String(error.code) : "unknown"})`,
-    );
-  }
 }

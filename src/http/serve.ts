@@ -4,7 +4,7 @@ import type { Log } from "../kernel/log.ts";
 import { randomToken } from "../kernel/secrets.ts";
 import { attachExchange, type Door } from "./exchange.ts";
 
-export type Listening = { server: Server<unknown>; url: string };
+export type Listening = { server: Server<unknown>; url: string; port: number };
 export type Fetch = (request: Request) => Response | Promise<Response>;
 export type ServeDeps = {
   fetch: Fetch;
@@ -19,24 +19,39 @@ const IDLE_SECONDS = 60;
 /** Bun's own limit would answer 413 without a reason and before our routes; they hold to theirs while reading. */
 const NO_BODY_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** Listens on the network, with TLS where a certificate is given. Port 0 takes a free one. */
+/**
+ * Listens on the network, with TLS where a certificate is given. Port 0 takes a free one. `beside`: on a port that this
+ * process listens on already, to take over from that listener. Throws where the port is another's.
+ */
 export function listen(
   deps: ServeDeps,
   address: { host: string; port: number },
   tls: { cert: string; key: string } | null,
+  beside?: "beside",
 ): Listening {
+  // A listener that may be joined may be joined by any process of this user: so first it is asked for alone.
+  const port = tls && !beside ? alone(address) : address.port;
   const server = Bun.serve({
     hostname: address.host,
-    port: address.port,
+    port,
     idleTimeout: IDLE_SECONDS,
     maxRequestBodySize: NO_BODY_LIMIT,
-    reusePort: false,
+    reusePort: tls !== null,
     ...(tls ? { tls } : {}),
     fetch: (request, own) => handle(deps, "network", request, own),
     error: (error) => broken(deps.log, error),
   });
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  return { server, url: `${tls ? "https" : "http"}://${host}:${server.port}` };
+  const bound = server.port ?? port;
+  return { server, url: `${tls ? "https" : "http"}://${host}:${bound}`, port: bound };
+}
+
+/** Takes the port for a moment with no one beside; answers its number. */
+function alone({ host, port }: { host: string; port: number }): number {
+  const probe = Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } });
+  const taken = probe.port;
+  probe.stop(true);
+  return taken;
 }
 
 /** Listens on the operator's socket: only who may open the file reaches it. Its folder must be closed to others. */

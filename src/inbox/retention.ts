@@ -14,23 +14,40 @@ const HOUR_MS = 3_600_000;
 const STEP = 200;
 const PAUSE_MS = 50;
 
-/** Runs retention every hour, and clears what a crash left behind. */
-export function startRetention(deps: Deps, retention: Config["retention"], log: Log): { stop: () => void } {
-  let cancel = deps.clock.after(0, () => void round());
+/** Where the store could not take a step, on a full disk for one, the next try is so far away. */
+const RETRY_MS = 60_000;
+
+/** Retention at work. */
+export type Retainer = {
+  /** Holds to other limits from now on, beginning at once. */
+  follow: (retention: Config["retention"]) => void;
+  stop: () => void;
+};
+
+/** Runs retention every hour, beginning now, and clears what a crash left behind. */
+export function startRetention(deps: Deps, retention: Config["retention"], log: Log): Retainer {
+  let limits = retention;
   let stopped = false;
+  let cancel = () => {};
   const later = (ms: number) => {
+    cancel();
     if (!stopped) cancel = deps.clock.after(ms, () => void round());
   };
   const round = async () => {
     try {
-      later((await retain(deps, retention)) ? PAUSE_MS : HOUR_MS);
+      later(await retain(deps, limits, log));
     } catch (error) {
       log.error("retention failed; it is tried again in an hour", { error: String(error) });
       later(HOUR_MS);
     }
   };
+  later(0);
   void clearOrphans(deps).catch((error) => log.error("stray blobs were not cleared", { error: String(error) }));
   return {
+    follow(now) {
+      limits = now;
+      later(0);
+    },
     stop() {
       stopped = true;
       cancel();
@@ -38,8 +55,8 @@ export function startRetention(deps: Deps, retention: Config["retention"], log: 
   };
 }
 
-/** One step; true where another is due. */
-async function retain(deps: Deps, retention: Config["retention"]): Promise<boolean> {
+/** One step; answers how long to wait for the next. */
+async function retain(deps: Deps, retention: Config["retention"], log: Log): Promise<number> {
   const now = deps.clock.wall();
   const limits = {
     payloadBefore: now - retention.payload_days * DAY_MS,
@@ -47,9 +64,12 @@ async function retain(deps: Deps, retention: Config["retention"]): Promise<boole
     changesBefore: now - retention.changes_hours * HOUR_MS,
   };
   const done = await deps.store.upkeep.retain(limits, STEP);
-  if (isProblem(done)) return false;
+  if (isProblem(done)) {
+    log.warn("retention rests", { why: done.detail });
+    return RETRY_MS;
+  }
   await deps.blobs.delete(done.blobs);
-  return done.more;
+  return done.more ? PAUSE_MS : HOUR_MS;
 }
 
 /** A crash between a blob and its event, or between a purge and its blob, leaves a blob that no event holds. */
