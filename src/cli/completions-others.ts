@@ -28,7 +28,7 @@ ${next.join("\n")}
   _postern_step ""
   for word in "\${(@)words[2,CURRENT-1]}"; do
     [[ "$word" == -* ]] && continue
-    if [[ -n "\${(M)words_next:#\${word}:*}" ]]; then
+    if [[ -n "\${(@M)words_next:#\${word}:*}" ]]; then
       path_so_far="\${path_so_far:+$path_so_far }$word"
       _postern_step "$path_so_far"
     fi

@@ -5,14 +5,17 @@ import { onOneLine, sliceAt } from "./raw-json.ts";
 const GAP = "  ";
 const LEAST = 8;
 
-/** A table of JSON rows, a column for each dotted path; on a terminal cut to its width, elsewhere whole. */
+/**
+ * A table of JSON rows, a column for each dotted path. On a terminal it is cut to the width and times stand as
+ * distances from now; elsewhere all is whole.
+ */
 export function tableOf(
   io: Pick<Io, "columns" | "colour">,
   rows: readonly string[],
   columns: readonly string[],
 ): string {
   const heads = columns.map(headOf);
-  const cells = rows.map((row) => columns.map((path) => cellOf(sliceAt(row, path))));
+  const cells = rows.map((row) => columns.map((path) => cellFor(io, cellOf(sliceAt(row, path)))));
   const widths = heads.map((head, at) =>
     Math.max(Bun.stringWidth(head), ...cells.map((line) => Bun.stringWidth(line[at] ?? ""))),
   );
@@ -38,6 +41,21 @@ export function cellOf(slice: string | undefined): string {
   if (!slice.startsWith('"')) return printable(onOneLine(slice));
   const text = JSON.parse(slice) as string;
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : printable(text);
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+function cellFor(io: Pick<Io, "columns">, cell: string): string {
+  return io.columns !== undefined && TIME.test(cell) ? distance(Date.parse(cell) - Date.now()) : cell;
+}
+
+/** `3m ago`, `in 2h`: the largest unit that fits, cut down. */
+export function distance(ms: number): string {
+  const seconds = Math.floor(Math.abs(ms) / 1000);
+  const [unit, size] =
+    seconds < 60 ? ["s", 1] : seconds < 3600 ? ["m", 60] : seconds < 86_400 ? ["h", 3600] : ["d", 86_400];
+  const text = `${Math.floor(seconds / Number(size))}${unit}`;
+  return ms > 0 ? `in ${text}` : `${text} ago`;
 }
 
 /** Takes from the widest first. Ids stay whole: they are there to be copied. */

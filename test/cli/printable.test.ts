@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { fit, printable, printableLines } from "../../src/cli/printable.ts";
-import { tableOf } from "../../src/cli/table.ts";
+import { distance, tableOf } from "../../src/cli/table.ts";
 
 describe("text from outside on a terminal", () => {
   test("nothing with an effect and nothing hidden is left, whatever comes", () => {
@@ -59,6 +59,15 @@ describe("fitting into columns", () => {
     const table = tableOf({ columns: undefined, colour: false }, [hostile], ["id", "type"]);
     expect(table.trimEnd().split("\n")).toHaveLength(2);
     expect(table).toContain("x\\n\\u001b[2J  \\u202e");
+  });
+
+  test.each([
+    [-59_999, "59s ago"],
+    [-60_000, "1m ago"],
+    [7_200_000, "in 2h"],
+    [-86_400_000 * 3, "3d ago"],
+  ])("on a terminal a time %i ms from now is %s", (ms, text) => {
+    expect(distance(ms)).toBe(text);
   });
 
   test("numbers are shown as they stand in the answer", () => {
