@@ -1,3 +1,4 @@
 export { type Actor, hasScope, holderOf, isPerson, projectOf } from "./actor.ts";
-export { type KeyMove, Keys, type LiveState, type NewKey } from "./keys.ts";
+export type { KeyMove } from "./key-rules.ts";
+export { Keys, type LiveState, type NewKey } from "./keys.ts";
 export { DEFAULT_PROJECT, Projects } from "./projects.ts";

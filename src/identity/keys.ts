@@ -1,19 +1,13 @@
 import { type Clock, rfc3339 } from "../kernel/clock.ts";
 import { type Id, newId } from "../kernel/ids.ts";
 import { invalid, isProblem, Problem } from "../kernel/problems.ts";
-import {
-  type KeyKind,
-  PRESETS,
-  type Preset,
-  presetScopes,
-  SCOPES,
-  type Scope,
-  scopesOfKind,
-} from "../kernel/scopes.ts";
+import type { KeyKind, Preset, Scope } from "../kernel/scopes.ts";
 import { randomToken, sha256Of } from "../kernel/secrets.ts";
 import type { KeyStore } from "../store/store.ts";
 import type { KeyRecord, Remember } from "../store/types.ts";
 import { type Actor, holderOf, isPerson } from "./actor.ts";
+import { type KeyMove, MOVES, PARTICIPLE, wantedScopes, widerThan } from "./key-rules.ts";
+import { Turns } from "./turns.ts";
 
 /** What a key is right now: its stored state, or that its time is over. */
 export type LiveState = KeyRecord["state"] | "expired";
@@ -33,45 +27,65 @@ export type NewKey = {
   expiresAt?: number | undefined;
 };
 
+/** A key's end is wall time, which may step: whoever waits on one is told at most this long after the clock says so. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** A key that loses one of these loses its waits, streams and leases with it, as if it had lost its life. */
+const HOLDING: readonly Scope[] = ["inbox:read", "inbox:write"];
+
 /**
  * The API keys: made, looked up by token, and moved between their states. All are held in memory, written through the store.
  * Tokens are stored as SHA-256: they are random, so a slow hash would protect nothing more.
+ *
+ * A key that a key made is never wider and never more alive than its maker, whatever becomes of the maker later: every
+ * record that is handed out has its scopes and its end cut to the maker's.
  */
 export class Keys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
+  /** As they are stored. */
   readonly #byId = new Map<string, KeyRecord>();
-  readonly #byHash = new Map<string, KeyRecord>();
+  readonly #byHash = new Map<string, Id<"key">>();
   readonly #lost: ((key: KeyRecord) => void)[] = [];
   readonly #expiries = new Map<string, () => void>();
+  readonly #turns = new Turns();
 
   constructor(store: KeyStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
+  /** Reads them; those that are there no more, with their project, have lost their life. */
   async load(): Promise<void> {
-    this.#byId.clear();
-    this.#byHash.clear();
-    for (const key of await this.#store.list()) this.#keep(key);
+    const stored = await this.#store.list();
+    const before = [...this.#byId.values()];
+    for (const cancel of this.#expiries.values()) cancel();
+    for (const map of [this.#byId, this.#byHash, this.#expiries]) map.clear();
+    for (const key of stored) this.#keep(key);
+    for (const key of before) if (!this.#byId.has(key.id)) this.#tellLost(key);
   }
 
   #keep(key: KeyRecord): void {
     this.#byId.set(key.id, key);
-    this.#byHash.set(Buffer.from(key.hash).toString("base64"), key);
+    this.#byHash.set(Buffer.from(key.hash).toString("base64"), key.id);
     this.#watchExpiry(key);
   }
 
-  /** A key that runs out loses its leases and waits at that moment. Expiry is wall time, so the timer looks again. */
+  /** A key that runs out loses its leases and waits at that moment. */
   #watchExpiry(key: KeyRecord): void {
     this.#expiries.get(key.id)?.();
     this.#expiries.delete(key.id);
     if (key.expiresAt === null || key.state !== "active") return;
-    const cancel = this.#clock.after(key.expiresAt - this.#clock.wall(), () => {
-      if (this.stateOf(key) === "expired") this.#tellLost(key);
+    const left = key.expiresAt - this.#clock.wall();
+    const cancel = this.#clock.after(Math.min(left, LOOK_AGAIN_MS), () => {
+      if (this.#isOver(key)) this.#tellLost(key);
       else this.#watchExpiry(key);
     });
     this.#expiries.set(key.id, cancel);
+  }
+
+  #isOver({ expiresAt }: KeyRecord): boolean {
+    return expiresAt !== null && expiresAt <= this.#clock.wall();
   }
 
   /** Called with each key that stops being active: its waits end and its leases are released. */
@@ -82,34 +96,63 @@ export class Keys {
   /** The key of a token, whatever its state, a deleted one included; undefined for an unknown token. */
   byToken(token: string): KeyRecord | undefined {
     if (!TOKEN.test(token)) return undefined;
-    return this.#byHash.get(Buffer.from(sha256Of(token)).toString("base64"));
+    const id = this.#byHash.get(Buffer.from(sha256Of(token)).toString("base64"));
+    const key = id && this.#byId.get(id);
+    return key && this.#live(key);
   }
 
+  /** The record with its scopes and its end cut to its maker's. */
+  #live(key: KeyRecord): KeyRecord {
+    const maker = this.#makerOf(key);
+    if (!maker) return key;
+    const { scopes, expiresAt } = maker;
+    return {
+      ...key,
+      scopes: key.scopes.filter((scope) => scopes.includes(scope)),
+      expiresAt: expiresAt === null ? key.expiresAt : Math.min(key.expiresAt ?? expiresAt, expiresAt),
+    };
+  }
+
+  /** The key that made this one; undefined where a person or the operator did. */
+  #makerOf(key: KeyRecord): KeyRecord | undefined {
+    const maker = this.#byId.get(key.creator);
+    return maker && this.#live(maker);
+  }
+
+  /** The state that counts: a key is never more alive than the key that made it. */
   stateOf(key: KeyRecord): LiveState {
-    const expired = key.expiresAt !== null && key.expiresAt <= this.#clock.wall();
-    return key.state === "active" && expired ? "expired" : key.state;
+    const known = this.#byId.get(key.id);
+    if (!known) return "revoked";
+    if (known.state !== "active") return known.state;
+    if (this.#isOver(known)) return "expired";
+    const maker = this.#makerOf(known);
+    return maker ? this.stateOf(maker) : "active";
   }
 
-  /** Undefined where the key may act; otherwise why not. A key is never more alive than the key that made it. */
+  /** Undefined where the key may act now; otherwise why not. */
   refusal(key: KeyRecord): Problem | undefined {
     const state = this.stateOf(key);
-    const at = key.expiresAt === null ? "" : ` at ${rfc3339(key.expiresAt)}`;
-    if (state === "frozen")
-      return new Problem("KEY_FROZEN", "this key is frozen; a person or another management key thaws it");
-    if (state === "contained") return new Problem("KEY_CONTAINED", "this key is locked down; only a person lifts that");
-    if (state === "revoked") return new Problem("KEY_REVOKED", "this key was revoked for good; ask for a new one");
-    if (state === "expired") return new Problem("KEY_EXPIRED", `this key ran out${at}; ask for a new one`);
-    const creator = this.#byId.get(key.creator);
-    return creator && this.refusal(creator);
+    if (state === "active") return undefined;
+    const maker = this.#makerOf(key);
+    const inherited = maker !== undefined && this.#byId.get(key.id)?.state === "active" && !this.#isOver(key);
+    const which = inherited ? `the key that made this one, ${key.creator},` : "this key";
+    const end = key.expiresAt === null ? "" : ` at ${rfc3339(key.expiresAt)}`;
+    if (state === "frozen") {
+      return new Problem("KEY_FROZEN", `${which} is frozen; a person or another management key thaws it`);
+    }
+    if (state === "contained") return new Problem("KEY_CONTAINED", `${which} is locked down; only a person lifts that`);
+    if (state === "expired") return new Problem("KEY_EXPIRED", `${which} ran out${end}; ask for a new one`);
+    return new Problem("KEY_REVOKED", `${which} was revoked for good; ask for a new one`);
   }
 
   list(project: Id<"prj">): KeyRecord[] {
-    return [...this.#byId.values()].filter((key) => key.project === project && !key.hidden).sort(byId);
+    const all = [...this.#byId.values()].filter((key) => key.project === project && !key.hidden);
+    return all.sort(byId).map((key) => this.#live(key));
   }
 
   get(project: Id<"prj">, id: Id<"key">): KeyRecord | undefined {
     const key = this.#byId.get(id);
-    return key && key.project === project && !key.hidden ? key : undefined;
+    return key && key.project === project && !key.hidden ? this.#live(key) : undefined;
   }
 
   /** Makes a key; the token is in this answer only. */
@@ -118,8 +161,9 @@ export class Keys {
     wanted: NewKey,
     remember?: (token: string) => Remember<KeyRecord> | undefined,
   ): Promise<{ key: KeyRecord; token: string } | Problem> {
-    const scopes = this.#scopes(wanted);
-    const refused = isProblem(scopes) ? scopes : this.#mayCreate(actor, wanted, scopes);
+    const scopes = wantedScopes(wanted.kind, wanted);
+    if (isProblem(scopes)) return scopes;
+    const refused = this.#mayCreate(actor, wanted, scopes);
     if (refused) return refused;
     const token = `pst_${TOKEN_KINDS[wanted.kind]}_${randomToken(SECRET_BYTES)}`;
     const now = this.#clock.wall();
@@ -128,7 +172,7 @@ export class Keys {
       project: wanted.project,
       name: wanted.name,
       kind: wanted.kind,
-      scopes: isProblem(scopes) ? [] : scopes,
+      scopes,
       hash: sha256Of(token),
       state: "active",
       expiresAt: wanted.expiresAt ?? null,
@@ -142,100 +186,101 @@ export class Keys {
     return { key: created, token };
   }
 
-  #scopes({ kind, scopes, preset }: NewKey): Scope[] | Problem {
-    if ((scopes === undefined) === (preset === undefined)) {
-      return invalid("scopes", `give exactly one of \`scopes\` and \`preset\` (${PRESETS.join(", ")})`);
-    }
-    const wanted = preset ? presetScopes(preset, kind) : [...new Set(scopes)];
-    if (wanted.length === 0) return invalid(preset ? "preset" : "scopes", `a key of kind ${kind} would hold no scope`);
-    const wrong = wanted.find((scope) => !scopesOfKind(kind).includes(scope));
-    if (wrong)
-      return invalid(
-        "scopes",
-        `a key of kind ${kind} cannot hold ${wrong} (kinds that can: ${SCOPES[wrong].kinds.join(", ")})`,
-      );
-    return wanted;
-  }
-
-  #mayCreate(actor: Actor, wanted: NewKey, scopes: readonly Scope[] | Problem): Problem | undefined {
-    if (wanted.expiresAt !== undefined && wanted.expiresAt <= this.#clock.wall()) {
-      return invalid("expires_at", "lies in the past");
-    }
-    if (isPerson(actor) || actor.kind !== "key" || isProblem(scopes)) return undefined;
+  #mayCreate(actor: Actor, wanted: NewKey, scopes: readonly Scope[]): Problem | undefined {
+    const expiresAt = wanted.expiresAt ?? null;
+    if (expiresAt !== null && expiresAt <= this.#clock.wall()) return invalid("expires_at", "lies in the past");
+    if (actor.kind !== "key") return undefined;
     if (wanted.kind === "management") {
       return new Problem(
         "NOT_ALLOWED",
         "only a person or the operator makes management keys: `postern keys create --kind management`",
       );
     }
-    return this.#widerThan(actor.key, scopes, wanted.expiresAt ?? null);
+    return this.refusal(actor.key) ?? widerThan(this.#now(actor.key), scopes, expiresAt);
   }
 
-  /** A key made or changed by a key is never wider than it, and never lives longer. */
-  #widerThan(maker: KeyRecord, scopes: readonly Scope[], expiresAt: number | null): Problem | undefined {
-    const missing = scopes.find((scope) => !maker.scopes.includes(scope));
-    if (missing) {
-      return new Problem("SCOPE_MISSING", `a key cannot give ${missing}, which it does not hold`, {
-        extra: { scope: missing },
-      });
-    }
-    if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt)) {
-      return invalid("expires_at", `cannot be later than the creating key's own, ${rfc3339(maker.expiresAt)}`);
-    }
-    return undefined;
+  /** A key as it stands now, which may be later than when it was looked up. */
+  #now(key: KeyRecord): KeyRecord {
+    return this.#live(this.#byId.get(key.id) ?? key);
   }
 
   /** Changes a key's name, scopes or expiry. */
   async update(
     actor: Actor,
-    key: KeyRecord,
+    { id }: { id: Id<"key"> },
     change: { name?: string | undefined; scopes?: readonly Scope[] | undefined; expiresAt?: number | null | undefined },
   ): Promise<KeyRecord | Problem> {
-    const refused = this.#mayTouch(actor, key, "change");
-    if (refused) return refused;
-    const expiresAt = change.expiresAt === undefined ? key.expiresAt : change.expiresAt;
-    const scopes = change.scopes ? this.#scopes({ ...key, scopes: change.scopes, expiresAt: undefined }) : key.scopes;
-    if (isProblem(scopes)) return scopes;
-    const wider = actor.kind === "key" ? this.#widerThan(actor.key, scopes, expiresAt) : undefined;
-    return wider ?? this.#write(key, { name: change.name ?? key.name, scopes, expiresAt });
+    return this.#turns.take(id, async () => {
+      const key = this.#byId.get(id);
+      if (!key) return noSuchKey(id);
+      const { name = key.name, expiresAt = key.expiresAt } = change;
+      const scopes = change.scopes ? wantedScopes(key.kind, { scopes: change.scopes }) : key.scopes;
+      if (isProblem(scopes)) return scopes;
+      const next = { ...key, name, scopes, expiresAt };
+      const refused = this.#mayTouch(actor, key, "change") ?? this.#mayBecome(actor, key, next);
+      return refused ?? this.#write(key, { name, scopes, expiresAt });
+    });
+  }
+
+  /** Neither who asks nor the key's own maker may be outdone. What stays as it was is not asked about again. */
+  #mayBecome(actor: Actor, key: KeyRecord, { scopes, expiresAt }: KeyRecord): Problem | undefined {
+    if (expiresAt !== key.expiresAt && expiresAt !== null && expiresAt <= this.#clock.wall()) {
+      return invalid("expires_at", "lies in the past; `revoke` ends a key at once");
+    }
+    const wider = actor.kind === "key" ? widerThan(this.#now(actor.key), scopes, expiresAt) : undefined;
+    const maker = this.#makerOf(key);
+    if (wider || !maker) return wider;
+    const added = scopes.filter((scope) => !key.scopes.includes(scope));
+    const end = expiresAt === key.expiresAt ? maker.expiresAt : expiresAt;
+    return widerThan(maker, added, end, `its maker ${maker.id}`);
   }
 
   /** Moves a key to another state, as far as who asks may. */
-  async move(actor: Actor, key: KeyRecord, to: KeyMove): Promise<KeyRecord | Problem> {
-    const refused = this.#mayTouch(actor, key, to);
-    if (refused) return refused;
-    if (to === "lift" && !isPerson(actor)) {
-      return new Problem("NOT_ALLOWED", "only a person lifts a containment: `postern keys lift ID` by the operator");
-    }
-    const [from, state] = MOVES[to];
-    if (key.state === state) return key;
-    if (!from.includes(key.state)) {
+  async move(actor: Actor, { id }: { id: Id<"key"> }, to: KeyMove): Promise<KeyRecord | Problem> {
+    return this.#turns.take(id, async () => {
+      const key = this.#byId.get(id);
+      if (!key) return noSuchKey(id);
+      const refused = this.#mayTouch(actor, key, to);
+      if (refused) return refused;
+      if (to === "lift" && !isPerson(actor)) {
+        return new Problem("NOT_ALLOWED", "only a person lifts a containment: `postern keys lift ID` by the operator");
+      }
+      const [from, state] = MOVES[to];
+      if (key.state === state) return this.#live(key);
+      if (from.includes(key.state)) return this.#write(key, { state });
       return new Problem("STATE_CONFLICT", `a ${key.state} key cannot be ${PARTICIPLE[to]}`);
-    }
-    return this.#write(key, { state });
+    });
   }
 
   /** Revokes a key and takes it out of every list. */
-  async hide(actor: Actor, key: KeyRecord): Promise<KeyRecord | Problem> {
-    return this.#mayTouch(actor, key, "delete") ?? this.#write(key, { state: "revoked", hidden: true });
+  async hide(actor: Actor, { id }: { id: Id<"key"> }): Promise<KeyRecord | Problem> {
+    return this.#turns.take(id, async () => {
+      const key = this.#byId.get(id);
+      if (!key || key.hidden) return noSuchKey(id);
+      return this.#mayTouch(actor, key, "delete") ?? this.#write(key, { state: "revoked", hidden: true });
+    });
   }
 
-  /** A key edits, thaws or lifts neither itself nor one that holds more than it does. */
-  #mayTouch(actor: Actor, key: KeyRecord, what: string): Problem | undefined {
+  /** A key edits, thaws or lifts never itself, edits none that holds more than it does, and does nothing unless it is active. */
+  #mayTouch(actor: Actor, key: KeyRecord, what: KeyMove | "change" | "delete"): Problem | undefined {
     if (actor.kind !== "key") return undefined;
-    if (actor.key.id === key.id && ["change", "thaw", "lift"].includes(what)) {
+    if (actor.key.id === key.id && (what === "change" || what === "thaw" || what === "lift")) {
       return new Problem("NOT_ALLOWED", `a key cannot ${what} itself`);
     }
-    const only = what === "change" ? this.#widerThan(actor.key, key.scopes, key.expiresAt) : undefined;
-    return only && new Problem("NOT_ALLOWED", "a key cannot change one that is wider or lives longer than itself");
+    const refused = this.refusal(actor.key);
+    if (refused || what !== "change") return refused;
+    const live = this.#live(key);
+    if (!widerThan(this.#now(actor.key), live.scopes, live.expiresAt)) return undefined;
+    return new Problem("NOT_ALLOWED", "a key cannot change one that is wider or lives longer than itself");
   }
 
   async #write(key: KeyRecord, change: Parameters<KeyStore["update"]>[1]): Promise<KeyRecord | Problem> {
     const next = await this.#store.update(key.id, change);
     if (isProblem(next)) return next;
     this.#keep(next);
-    if (key.state === "active" && next.state !== "active") this.#tellLost(next);
-    return next;
+    const narrowed = HOLDING.some((scope) => key.scopes.includes(scope) && !next.scopes.includes(scope));
+    if ((key.state === "active" && next.state !== "active") || narrowed) this.#tellLost(next);
+    return this.#live(next);
   }
 
   /** Tells of the key and of every key it made, which lost its life with it. */
@@ -245,23 +290,9 @@ export class Keys {
   }
 }
 
-export type KeyMove = "freeze" | "thaw" | "contain" | "lift" | "revoke";
-
-const MOVES: Readonly<Record<KeyMove, [from: readonly KeyRecord["state"][], to: KeyRecord["state"]]>> = {
-  freeze: [["active"], "frozen"],
-  thaw: [["frozen"], "active"],
-  contain: [["active", "frozen"], "contained"],
-  lift: [["contained"], "active"],
-  revoke: [["active", "frozen", "contained"], "revoked"],
-};
-
-const PARTICIPLE: Readonly<Record<KeyMove, string>> = {
-  freeze: "frozen",
-  thaw: "thawed",
-  contain: "contained",
-  lift: "lifted",
-  revoke: "revoked",
-};
+function noSuchKey(id: string): Problem {
+  return new Problem("NOT_FOUND", `there is no key ${id} in this project`);
+}
 
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;

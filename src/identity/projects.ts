@@ -36,11 +36,10 @@ export class Projects {
     return [...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** By id, UUID or slug. */
+  /** By id, UUID or slug; a slug may look like a UUID. */
   find(name: string): ProjectRecord | undefined {
     const id = parseId("prj", name);
-    if (id) return this.#byId.get(id);
-    return this.list().find((project) => project.slug === name);
+    return (id && this.#byId.get(id)) ?? this.list().find((project) => project.slug === name);
   }
 
   async create(
@@ -58,18 +57,21 @@ export class Projects {
     change: Partial<Pick<ProjectRecord, "title" | "slug" | "managed">>,
   ): Promise<ProjectRecord | Problem> {
     const next = await this.#store.update(id, change);
-    if (!isProblem(next)) this.#byId.set(id, next);
+    // It may be on its way out: then it does not come back.
+    if (!isProblem(next) && this.#byId.has(id)) this.#byId.set(id, next);
     return next;
   }
 
-  /** Deletes a project with all that is its. The last one stays: something must take what comes in. */
+  /**
+   * Deletes a project with all that is its. The last one stays: something must take what comes in. Who listens is told
+   * once it is gone: if the store fails half-way, its sources and keys go on with what is left.
+   */
   async delete(id: Id<"prj">): Promise<Problem | undefined> {
     const project = this.#byId.get(id);
     if (!project) return new Problem("NOT_FOUND", `there is no project ${id}`);
     if (this.#byId.size === 1)
       return new Problem("STATE_CONFLICT", "the last project cannot be deleted; make another first");
     this.#byId.delete(id);
-    for (const listener of this.#gone) listener(id, []);
     const blobs = await this.#store.delete(id);
     if (isProblem(blobs)) {
       this.#byId.set(id, project);
