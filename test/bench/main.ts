@@ -8,9 +8,10 @@ import { pinClient } from "./machine/pinned.ts";
 import { Scratch } from "./machine/scratch.ts";
 import { markdown, type Section } from "./report.ts";
 import type { Effort, Scenario } from "./scenario.ts";
+import { claimAckScenario } from "./scenarios/claim-ack.ts";
 import { ingestScenario } from "./scenarios/ingest.ts";
 
-const SCENARIOS: readonly Scenario[] = [ingestScenario];
+const SCENARIOS: readonly Scenario[] = [ingestScenario, claimAckScenario];
 
 const FULL: Effort = { rounds: 3, warmUpMs: 2000, measuredMs: 4000 };
 const QUICK: Effort = { rounds: 1, warmUpMs: 700, measuredMs: 1500 };

@@ -39,7 +39,7 @@ export async function closedLoop({ connections, warmUpMs, measuredMs, step }: Lo
       const moved = await step(connection);
       const now = performance.now();
       total += moved;
-      if (moved === 0) return;
+      if (moved === 0) break;
       if (now >= from) use ??= CoreUse.since();
       if (sent >= from && now <= until) {
         latencies.push(now - sent);

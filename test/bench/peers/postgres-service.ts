@@ -35,7 +35,7 @@ export async function startPostgres(scratch: Scratch): Promise<Postgres> {
     "listen_addresses=",
     `unix_socket_directories=${socketDir}`,
     "logging_collector=off",
-    "log_min_messages=fatal",
+    "log_min_messages=panic",
   ];
   const options = [...settings, "fsync=on", "synchronous_commit=on"].flatMap((setting) => ["-c", setting]);
   const server = spawnServer([...as, present(bin("postgres")), "-D", data, ...options], { cwd: socketDir });
