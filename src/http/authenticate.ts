@@ -1,40 +1,40 @@
 import { type Actor, DEFAULT_PROJECT, hasScope, isPerson, type Keys, type Projects } from "../identity/index.ts";
 import type { Id } from "../kernel/ids.ts";
-import { isProblem, Problem } from "../kernel/problems.ts";
+import { Problem } from "../kernel/problems.ts";
 import type { Access } from "../operations/index.ts";
 import type { Door } from "./exchange.ts";
 
 type Identities = { keys: Keys; projects: Projects };
 
 /**
- * Who calls, and for which project: 401 without a valid token, 403 where its key is not active. The socket is the operator's.
- * A token that is sent there counts all the same, so that a key's rights can be tried out on the spot.
+ * Who calls: 401 without a valid token, 403 where its key is not active. The socket is the operator's. A token that is
+ * sent there counts all the same, so that a key's rights can be tried out on the spot.
  */
 export function authenticate(
-  { keys, projects }: Identities,
-  request: { door: Door; authorization: string | null; project: string | null },
-): { actor: Actor; project: Id<"prj"> } | Problem {
-  const actor = actorOf(keys, request.door, request.authorization);
-  if (isProblem(actor)) return actor;
-  if (actor.kind === "key") {
-    const named = request.project === null ? undefined : projects.find(request.project);
-    if (request.project !== null && named?.id !== actor.key.project) return noProject(request.project);
-    return { actor, project: actor.key.project };
+  { keys }: Identities,
+  request: { door: Door; authorization: string | null },
+): Actor | Problem {
+  if (request.authorization === null) {
+    return request.door === "socket" ? { kind: "operator" } : unauthenticated("no key was sent");
   }
-  const all = projects.list();
-  const project =
-    projects.find(request.project ?? DEFAULT_PROJECT) ??
-    (request.project === null && all.length === 1 ? all[0] : undefined);
-  return project ? { actor, project: project.id } : noProject(request.project ?? DEFAULT_PROJECT);
-}
-
-function actorOf(keys: Keys, door: Door, authorization: string | null): Actor | Problem {
-  if (authorization === null) return door === "socket" ? { kind: "operator" } : unauthenticated("no key was sent");
-  const token = /^bearer +([^\s]+)\s*$/i.exec(authorization)?.[1];
+  const token = /^bearer +([^\s]+)\s*$/i.exec(request.authorization)?.[1];
   if (token === undefined) return unauthenticated("the Authorization header is not `Bearer <key>`");
   const key = keys.byToken(token);
   if (!key) return unauthenticated("the key is unknown");
   return keys.refusal(key) ?? { kind: "key", key };
+}
+
+/** For which project an actor calls, `named` by `?project=` or not: a key for its own only. 404 comes after 403 and 422. */
+export function projectFor({ projects }: Identities, actor: Actor, named: string | null): Id<"prj"> | Problem {
+  const known = projects.find(named ?? DEFAULT_PROJECT);
+  if (actor.kind === "key") {
+    const own = actor.key.project;
+    return named === null || known?.id === own ? own : noProject(named);
+  }
+  if (known) return known.id;
+  const all = projects.list();
+  const only = named === null && all.length === 1 ? all[0] : undefined;
+  return only ? only.id : noProject(named ?? DEFAULT_PROJECT);
 }
 
 function unauthenticated(why: string): Problem {

@@ -3,7 +3,7 @@ import type { Id } from "../kernel/ids.ts";
 import { parseJson } from "../kernel/json.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
 import { checkInput, fromStrings, type Operation, routeOf, type Services } from "../operations/index.ts";
-import { authenticate, refusedAccess } from "./authenticate.ts";
+import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
 import { type Exchange, jsonAnswer, readBody } from "./exchange.ts";
 import type { Idempotency, Slot } from "./idempotency.ts";
 
@@ -26,18 +26,18 @@ export function httpFace(deps: CallDeps, op: Operation): Handler {
   const fixed = { op, pathParams, hasBody: method === "POST" || method === "PATCH" };
   return async (request, params, exchange) => {
     const query = queryOf(request.url);
-    const who = authenticate(deps.services, {
-      door: exchange.door,
-      authorization: request.headers.get("authorization"),
-      project: query.get("project"),
-    });
-    if (isProblem(who)) return who;
-    const refused = refusedAccess(who.actor, op.access);
+    const authorization = request.headers.get("authorization");
+    const actor = authenticate(deps.services, { door: exchange.door, authorization });
+    if (isProblem(actor)) return actor;
+    const refused = refusedAccess(actor, op.access);
     if (refused) return refused;
     const body = fixed.hasBody ? await readBody(request, op.maxBodyBytes ?? API_BODY_BYTES) : new Uint8Array();
     if (isProblem(body)) return body;
     const input = inputOf(fixed, params, query, body);
     if (isProblem(input)) return input;
+    const project = projectFor(deps.services, actor, query.get("project"));
+    if (isProblem(project)) return project;
+    const who = { actor, project };
     if (op.waits) exchange.server.timeout(request, 0);
     const run = (slot: Slot | undefined) => answer(deps, op, request.signal, who, input, slot);
     if (!op.creates) return run(undefined);

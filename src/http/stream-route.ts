@@ -1,10 +1,10 @@
-import { type Actor, hasScope, holderOf } from "../identity/index.ts";
+import { type Actor, holderOf } from "../identity/index.ts";
 import { envelope, type StreamedChange } from "../inbox/index.ts";
 import type { Id } from "../kernel/ids.ts";
 import { encodeJson } from "../kernel/json.ts";
-import { invalid, isProblem, Problem } from "../kernel/problems.ts";
+import { invalid, isProblem, type Problem } from "../kernel/problems.ts";
 import type { Services } from "../operations/index.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A silent stream says so this often, so that proxies and clients know it lives. */
@@ -19,19 +19,17 @@ export async function streamRoute(
   request: Request,
   exchange: Exchange,
 ): Promise<Response | Problem> {
-  const who = authenticate(services, {
-    door: exchange.door,
-    authorization: request.headers.get("authorization"),
-    project: new URL(request.url).searchParams.get("project"),
-  });
-  if (isProblem(who)) return who;
-  if (!hasScope(who.actor, "inbox:read")) {
-    return new Problem("SCOPE_MISSING", "the key lacks the scope inbox:read", { extra: { scope: "inbox:read" } });
-  }
+  const authorization = request.headers.get("authorization");
+  const actor = authenticate(services, { door: exchange.door, authorization });
+  if (isProblem(actor)) return actor;
+  const refused = refusedAccess(actor, { scope: "inbox:read" });
+  if (refused) return refused;
   const start = await startOf(services, request);
   if (isProblem(start)) return start;
+  const project = projectFor(services, actor, new URL(request.url).searchParams.get("project"));
+  if (isProblem(project)) return project;
   exchange.server.timeout(request, 0);
-  const body = streamBody(services, who, start, request.signal);
+  const body = streamBody(services, { actor, project }, start, request.signal);
   return new Response(body, {
     headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
   });
