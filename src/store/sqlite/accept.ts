@@ -3,6 +3,8 @@ import { Problem } from "../../kernel/problems.ts";
 import type { Accepted, Stored } from "../store.ts";
 import type { DedupKey, NewEvent } from "../types.ts";
 import type { Core } from "./core.ts";
+import type { Known } from "./duplicate-generation.ts";
+import type { DuplicateMemory } from "./duplicate-memory.ts";
 import type { Tx } from "./group-commit.ts";
 import { channelNumber, type EventRow, S } from "./rows.ts";
 import type { Timeline } from "./timeline.ts";
@@ -10,14 +12,11 @@ import type { Timeline } from "./timeline.ts";
 /** An event's history names this many duplicates one by one; what comes after is counted in one more entry. */
 const DUPLICATES_LISTED = 100;
 
-type DuplicateRow = { event: Uint8Array; body: Uint8Array; expires: number };
-
 /** The way in: one atomic insert with its duplicate check. */
 export class Accept {
   readonly #core: Core;
   readonly #timeline: Timeline;
-  readonly #duplicate;
-  readonly #remember;
+  readonly #memory: DuplicateMemory;
   readonly #event;
   readonly #content;
   readonly #rowOf;
@@ -25,16 +24,11 @@ export class Accept {
   readonly #more;
   readonly #dropMore;
 
-  constructor(core: Core, timeline: Timeline) {
+  constructor(core: Core, timeline: Timeline, memory: DuplicateMemory) {
     this.#core = core;
     this.#timeline = timeline;
+    this.#memory = memory;
     const { db } = core;
-    this.#duplicate = db.prepare<DuplicateRow, [number, Uint8Array]>(
-      "SELECT event, body, expires FROM duplicates WHERE source = ? AND key = ?",
-    );
-    this.#remember = db.prepare<null, [number, Uint8Array, Uint8Array, Uint8Array, number]>(
-      "INSERT OR REPLACE INTO duplicates (source, key, event, body, expires) VALUES (?, ?, ?, ?, ?)",
-    );
     this.#event = db.prepare<null, [Uint8Array, number, number, number]>(
       `INSERT INTO events (id, project, stream, status, flags, received_at, due_at, attempts, releases, leases)
        VALUES (?, ?, ?, ${S.ready}, 0, ?, NULL, 0, 0, 0)`,
@@ -61,9 +55,10 @@ export class Accept {
   #insert(tx: Tx, event: NewEvent): Accepted | Problem {
     const project = this.#core.names.projectNum(event.project);
     if (project === undefined) return new Problem("NOT_FOUND", `there is no project ${event.project}`);
-    const first = event.dedup && this.#first(tx, event.dedup);
-    if (first && event.dedup) {
-      this.#noteDuplicate(tx, first, event.dedup);
+    const { dedup } = event;
+    const first = dedup && this.#memory.find(dedup.sourceNum, dedup.key, tx.gate);
+    if (first) {
+      this.#noteDuplicate(tx, first, dedup);
       return { id: typeId("evt", first.event), duplicate: true };
     }
     const { source, type } = event;
@@ -73,21 +68,16 @@ export class Accept {
     this.#timeline.arrived(tx.wall);
     const seq = Number(this.#event.run(id, project, stream, tx.wall).lastInsertRowid);
     this.#content.run(seq, event.headers, event.payload, event.blob && JSON.stringify(event.blob));
-    if (event.dedup) {
-      const { sourceNum, key, bodyHash, ttlMs } = event.dedup;
-      this.#remember.run(sourceNum, key, id, bodyHash, tx.gate + ttlMs);
+    if (dedup) {
+      const { sourceNum: source, key, bodyHash: body, ttlMs } = dedup;
+      this.#memory.add({ source, key, event: id, body, expires: tx.gate + ttlMs });
     }
     this.#core.changed(tx, newRow(seq, id, project, stream, tx.wall));
     return { id: typeId("evt", id), duplicate: false };
   }
 
-  #first(tx: Tx, dedup: DedupKey): DuplicateRow | undefined {
-    const row = this.#duplicate.get(dedup.sourceNum, dedup.key);
-    return row && row.expires > tx.gate ? row : undefined;
-  }
-
   /** A duplicate changes nothing but the first event's history, which may be gone by retention. */
-  #noteDuplicate(tx: Tx, first: DuplicateRow, dedup: DedupKey): void {
+  #noteDuplicate(tx: Tx, first: Known, dedup: DedupKey): void {
     const row = this.#rowOf.get(first.event);
     if (!row) return;
     const otherBody = Buffer.compare(first.body, dedup.bodyHash) !== 0;

@@ -8,6 +8,20 @@ import { diskFull, isDiskFull, isStorageFailure, unavailable } from "./failures.
 /** What one piece of work sees: the two times of its transaction, and where it says what it changed. */
 export type Tx = { gate: number; wall: number; changes: Change[] };
 
+/** What goes along with every transaction. */
+export type TxHooks = {
+  /** At its head. */
+  before(tx: Tx): void;
+  /** At its end, before the commit. */
+  last(tx: Tx): void;
+  /** Once it is durable. */
+  after(tx: Tx): void;
+  /** How far what is kept in memory beside the database has come. */
+  mark(): number;
+  /** What came after this mark was rolled back. */
+  failed(mark: number): void;
+};
+
 type Job = {
   work: (tx: Tx) => unknown;
   intake: boolean;
@@ -30,9 +44,7 @@ export class GroupCommit {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #reserve: DiskReserve;
-  readonly #before: (tx: Tx) => void;
-  readonly #after: (tx: Tx) => void;
-  readonly #failed: () => void;
+  readonly #hooks: TxHooks;
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #rollback: Statement;
@@ -40,19 +52,11 @@ export class GroupCommit {
   #scheduled = false;
   #closed = false;
 
-  /** `before` runs at the head of every transaction, `after` once it is durable, `failed` when one was rolled back. */
-  constructor(
-    db: Database,
-    clock: Clock,
-    reserve: DiskReserve,
-    hooks: { before: (tx: Tx) => void; after: (tx: Tx) => void; failed: () => void },
-  ) {
+  constructor(db: Database, clock: Clock, reserve: DiskReserve, hooks: TxHooks) {
     this.#db = db;
     this.#clock = clock;
     this.#reserve = reserve;
-    this.#before = hooks.before;
-    this.#after = hooks.after;
-    this.#failed = hooks.failed;
+    this.#hooks = hooks;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
@@ -119,7 +123,7 @@ export class GroupCommit {
   /** After a commit: what is durable is answered, whatever becomes of those who listen. */
   #tell(tx: Tx, answer: () => void): void {
     try {
-      this.#after(tx);
+      this.#hooks.after(tx);
     } finally {
       answer();
     }
@@ -142,6 +146,7 @@ export class GroupCommit {
 
   #inSavepoint(tx: Tx, job: Job): () => void {
     const changed = tx.changes.length;
+    const mark = this.#hooks.mark();
     this.#db.run("SAVEPOINT piece");
     try {
       const value = job.work(tx);
@@ -152,22 +157,24 @@ export class GroupCommit {
       this.#db.run("ROLLBACK TO piece");
       this.#db.run("RELEASE piece");
       tx.changes.length = changed;
-      this.#failed();
+      this.#hooks.failed(mark);
       return () => job.reject(error);
     }
   }
 
   #transaction<T>(tx: Tx, body: () => T): T {
+    const mark = this.#hooks.mark();
     this.#begin.run();
     try {
-      this.#before(tx);
+      this.#hooks.before(tx);
       const result = body();
+      this.#hooks.last(tx);
       this.#commit.run();
       return result;
     } catch (error) {
       // SQLite itself rolls back on some errors (a full disk among them); a second rollback would throw.
       if (this.#db.inTransaction) this.#rollback.run();
-      this.#failed();
+      this.#hooks.failed(mark);
       throw error;
     }
   }

@@ -99,13 +99,15 @@ CREATE TABLE contents (
 CREATE INDEX contents_apart ON contents (seq) WHERE blob IS NOT NULL;
 
 CREATE TABLE duplicates (
-  source INTEGER NOT NULL,
   key BLOB NOT NULL,
+  source INTEGER NOT NULL,
   event BLOB NOT NULL,
   body BLOB NOT NULL,
   expires INTEGER NOT NULL,
-  PRIMARY KEY (source, key)
+  PRIMARY KEY (key, source)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE duplicates_log (num INTEGER PRIMARY KEY, entries BLOB NOT NULL) STRICT;
 
 CREATE TABLE leases (
   seq INTEGER NOT NULL,

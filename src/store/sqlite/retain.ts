@@ -81,24 +81,25 @@ export class Retention {
   }
 
   /**
-   * Walks the whole memory once a round; it is ordered by key, not by age, so that arrivals cost one index less.
+   * Walks the whole table once a round; it is ordered by key, not by age, so that arrivals cost one index less. What is
+   * in the log only is bounded, and looked at when it goes into the table.
    * What belongs to a source that is gone can match nothing any more.
    */
   #forgetDuplicates(gate: number, step: number): boolean {
     const { db } = this.#core;
     const rows = db
-      .query<{ source: number; key: Uint8Array; expires: number }, [number, Uint8Array, number]>(
-        "SELECT source, key, expires FROM duplicates WHERE (source, key) > (?, ?) ORDER BY source, key LIMIT ?",
+      .query<{ source: number; key: Uint8Array; expires: number }, [Uint8Array, number, number]>(
+        "SELECT key, source, expires FROM duplicates WHERE (key, source) > (?, ?) ORDER BY key, source LIMIT ?",
       )
-      .all(this.#duplicate.source, this.#duplicate.key, step);
-    const forget = db.query("DELETE FROM duplicates WHERE source = ? AND key = ?");
+      .all(this.#duplicate.key, this.#duplicate.source, step);
+    const forget = db.query("DELETE FROM duplicates WHERE key = ? AND source = ?");
     const sources = new Set(
       db
         .query<{ num: number }, []>("SELECT num FROM sources")
         .all()
         .map(({ num }) => num),
     );
-    for (const row of rows) if (row.expires <= gate || !sources.has(row.source)) forget.run(row.source, row.key);
+    for (const row of rows) if (row.expires <= gate || !sources.has(row.source)) forget.run(row.key, row.source);
     const last = rows.at(-1);
     const more = rows.length === step;
     this.#duplicate = more && last ? last : { source: 0, key: new Uint8Array() };

@@ -11,9 +11,10 @@ import { Claims } from "./claim.ts";
 import { Core } from "./core.ts";
 import { lockFolder, openDatabase } from "./database.ts";
 import { DiskReserve } from "./disk-reserve.ts";
+import { DuplicateMemory } from "./duplicate-memory.ts";
 import { historyOf } from "./event-history.ts";
 import { isStorageFailure } from "./failures.ts";
-import { GroupCommit, type Tx } from "./group-commit.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { LeaseRows } from "./lease-rows.ts";
 import { Listing } from "./list.ts";
 import { Names } from "./names.ts";
@@ -34,6 +35,8 @@ export type SqliteOptions = {
   clock: (lastGate: number) => Clock;
   /** How much space is held back for a full disk, in bytes; by default 16 MiB, on a small volume less. */
   reserveBytes?: number;
+  /** How many keys of duplicates are gathered in memory before they are sorted into the table; by default 65,536. */
+  duplicatesGathered?: number;
 };
 
 /** Gate time is promised this far ahead, so that it need not be written with each transaction. */
@@ -60,13 +63,14 @@ async function assemble(
   db: Database,
   lock: Database,
   clock: Clock,
-  { dataDir, reserveBytes }: SqliteOptions,
+  { dataDir, reserveBytes, duplicatesGathered }: SqliteOptions,
 ): Promise<Store & { clock: Clock }> {
   const workspaceId = workspace(db, clock);
   const core = new Core(db, clock, new Names(db));
   const leases = new LeaseRows(core);
   const timeline = new Timeline(core);
   const sweep = new Sweep(core, leases);
+  const memory = new DuplicateMemory(db, duplicatesGathered);
   const reserve = new DiskReserve(join(dataDir, "reserve"), reserveBytes ?? reserveSize(dataDir));
   const listeners = new Set<(changes: readonly Change[]) => void>();
   let gatePromised = Number.NEGATIVE_INFINITY;
@@ -78,11 +82,15 @@ async function assemble(
       }
       sweep.run(tx);
     },
-    after(tx: Tx) {
+    last: (tx) => memory.write(tx.gate),
+    after(tx) {
+      memory.written();
       if (tx.changes.length > 0) for (const listener of listeners) listener(tx.changes);
       sweep.arm();
     },
-    failed() {
+    mark: () => memory.mark(),
+    failed(mark) {
+      memory.back(mark);
       gatePromised = Number.NEGATIVE_INFINITY;
       core.names.forget();
       timeline.forget();
@@ -93,7 +101,7 @@ async function assemble(
   if (isProblem(await writer.run(() => null))) sweep.arm();
   const reserveTimer = setInterval(() => reserve.spent && reserve.restore(), RESERVE_CHECK_MS);
   reserveTimer.unref();
-  const parts = eventParts(core, leases, timeline);
+  const parts = eventParts(core, leases, new Accept(core, timeline, memory), timeline);
   return {
     clock,
     workspaceId,
@@ -128,10 +136,14 @@ async function assemble(
   };
 }
 
-function eventParts(core: Core, leases: LeaseRows, timeline: Timeline): Pick<Store, "events" | "leases"> {
+function eventParts(
+  core: Core,
+  leases: LeaseRows,
+  accept: Accept,
+  timeline: Timeline,
+): Pick<Store, "events" | "leases"> {
   const ready = new ReadyQueue(core);
   const listing = new Listing(core, ready, timeline);
-  const accept = new Accept(core, timeline);
   const claims = new Claims(core, leases, ready);
   const settling = new Settling(core, leases);
   const requeue = new Requeue(core, listing);

@@ -15,6 +15,9 @@ class Desk {
   readonly reserve = new DiskReserve(join(this.dir, "reserve"), 65_536);
   readonly commits: Tx[] = [];
   rollbacks = 0;
+  /** What the writer asked to be taken back, by the marks it was given. */
+  readonly takenBack: number[] = [];
+  kept = 0;
   afterCommit: () => void = () => {};
   readonly writer: GroupCommit;
 
@@ -23,13 +26,17 @@ class Desk {
     this.db.run("CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)");
     this.writer = new GroupCommit(this.db, new FakeClock(), this.reserve, {
       before: () => {},
+      last: () => {},
+      mark: () => this.kept,
       after: (tx) => {
         expect(this.db.inTransaction).toBe(false);
         this.commits.push(tx);
         this.afterCommit();
       },
-      failed: () => {
+      failed: (mark) => {
         this.rollbacks++;
+        this.takenBack.push(mark);
+        this.kept = mark;
       },
     });
   }
@@ -192,4 +199,26 @@ test("work that must be run again after another's bug is run on a clean slate", 
   ]);
   expect(runs).toBe(2);
   expect(first).toEqual({ status: "fulfilled", value: [1] });
+});
+
+test("what is kept in memory goes back as far as the rollback does: a piece, or a whole transaction", async () => {
+  const desk = new Desk();
+  const keep = () => desk.writer.run(() => ++desk.kept);
+  const bug = desk.writer.run(() => {
+    desk.kept += 10;
+    throw new Error("a bug");
+  });
+  const answers = Promise.all([keep(), keep()]);
+  expect(await bug.catch((error: Error) => error.message)).toBe("a bug");
+  expect(await answers).toEqual([1, 2]);
+  expect([desk.kept, ...desk.takenBack]).toEqual([2, 0, 0]);
+  await keep();
+  const late = desk.writer.run(() => {
+    desk.kept += 10;
+    throw new Error("a bug");
+  });
+  const before = keep();
+  await late.catch(() => {});
+  await before;
+  expect([desk.kept, ...desk.takenBack.slice(2)]).toEqual([4, 3, 3]);
 });

@@ -21,6 +21,7 @@ async function everything(bed: Bed): Promise<void> {
   const source = await ok(store.sources.create(newSource(project, "billing")));
   const dedup = { sourceNum: source.num, key: hash16("k"), bodyHash: hash16("b"), ttlMs: DAY };
   for (let i = 0; i < 103; i++) await bed.arrive({ dedup });
+  for (let i = 0; i < 20; i++) await bed.arrive({ dedup: { ...dedup, key: hash16(`k${i}`) } });
   const event = await bed.arrive();
   await store.leases.undo([await bed.claimed(event)]);
   const claim = await bed.claimed(event);
@@ -93,7 +94,7 @@ beforeAll(async () => {
     return query.apply(this, args);
   } as typeof query;
   const bed = await Bed.make({
-    open: (dataDir, clock) => openSqliteStore({ dataDir, clock, reserveBytes: 0 }),
+    open: (dataDir, clock) => openSqliteStore({ dataDir, clock, reserveBytes: 0, duplicatesGathered: 4 }),
     newPlace: () => tempDir("plans"),
   });
   try {
@@ -120,6 +121,7 @@ test("no query reads a large table from end to end or sorts it", () => {
     "history",
     "changes",
     "duplicates",
+    "duplicates_log",
     "idempotency",
     "rejections",
   ]) {
