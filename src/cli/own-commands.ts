@@ -137,6 +137,29 @@ export const OWN_COMMANDS: readonly Command[] = [
     run: async (call) => (await import("./trigger.ts")).runTrigger(call),
   },
   {
+    words: ["backup"],
+    summary: "Write the whole data folder into one archive, while the daemon runs",
+    details:
+      "A plain tar with postern.db, master.key and blobs/, as they stood at one moment, and their SHA-256 sums. Runs on the daemon's machine, " +
+      "as its user or root, and does not disturb it.",
+    args: [{ name: "file", doc: "Where to; one that is there is not overwritten", required: true }],
+    flags: [],
+    examples: ["postern backup /var/backups/postern-monday.tar"],
+    run: async (call) => (await import("./backup.ts")).runBackup(call),
+  },
+  {
+    words: ["restore"],
+    summary: "Put a backup in place of the data folder",
+    details: "Checks all of it first. Refuses while a daemon runs on the folder, and where it holds a database.",
+    args: [{ name: "file", doc: "What `postern backup` wrote", required: true }],
+    flags: [
+      { name: "data-dir", doc: "The folder; the configuration's by default", takes: "value", metavar: "DIR" },
+      { name: "force", doc: "Move the data that is there aside", takes: "switch", default: "false" },
+    ],
+    examples: ["postern restore postern-monday.tar --data-dir ./postern-data"],
+    run: async (call) => (await import("./backup.ts")).runRestore(call),
+  },
+  {
     words: ["version"],
     summary: "Print the version",
     args: [],

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, existsSync, rmSync } from "node:fs";
 import type { StoredBlob } from "../types.ts";
-import { databasePath, isSqliteError, StoreRefusal } from "./database.ts";
+import { databasePath, StoreRefusal } from "./database.ts";
+import { isSqliteError } from "./failures.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /**
