@@ -19,6 +19,8 @@ export type AppDeps = {
   log: Log;
   /** Where answers' links point, known once the listener is up. */
   baseUrl: () => string;
+  /** True for a listener with TLS: its requests' URLs begin with `https:`. */
+  secure?: boolean;
   /** What keeps the daemon from being ready; empty when it is. */
   notReady: () => Promise<string[]>;
 };
@@ -47,8 +49,9 @@ export function makeApp(deps: AppDeps): { fetch: (request: Request) => Response 
   add("GET", "/v1/events/:id/payload", (request, { id = "" }) => payloadRoute(deps.services, request, id));
   add("GET", "/v1/stream", (request, _, exchange) => streamRoute(deps.services, request, exchange));
   addPages(add, deps);
-  // Elysia otherwise takes a host's name to be four characters at least: `http://nas/…` found no route.
-  const app = new Elysia({ precompile: true, handler: { standardHostname: false } });
+  // Elysia looks for the path from the URL's 11th character on, which passes by the slash of `http://nas/…`; or else from
+  // its 7th, which in `https://…` is the second slash, so that no route is found.
+  const app = new Elysia({ precompile: true, handler: { standardHostname: deps.secure ?? false } });
   for (const [path, byMethod] of routes) {
     app.all(path, ({ request, params }) => dispatch(deps.log, byMethod, request, params), { parse: "none" });
   }

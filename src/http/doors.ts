@@ -42,11 +42,11 @@ export async function openDoors(
   if (certificate && "wrong" in certificate) return certificate;
   const network = new Network(address, certificate);
   const live: Live = { proxies: cidrSet(config.http.trusted_proxies), publicUrl: config.public_url };
-  const deps = makeDeps(parts, live, network, log);
+  const deps = makeDeps(parts, live, network, certificate !== null, log);
   const refused = network.open(deps);
   if (refused)
     return { wrong: `cannot listen on ${config.http.listen} (${refused}): stop what uses it, or set http.listen` };
-  const socket = listenSocket(deps, socketPath);
+  const socket = listenSocket(certificate ? makeDeps(parts, live, network, false, log) : deps, socketPath);
   return {
     url: () => network.url,
     renewal: (now) => renewal(now, live, network, parts.ingest, deps),
@@ -64,11 +64,12 @@ function makeDeps(
   { services, ingest }: { services: Services; ingest: IngestDeps },
   live: Live,
   network: Network,
+  secure: boolean,
   log: Log,
 ): ServeDeps {
   const baseUrl = () => live.publicUrl ?? network.url;
   const notReady = async () => ((await services.store.writable()) ? [] : ["the store takes no writes"]);
-  const { fetch } = makeApp({ services, ingest, log, baseUrl, notReady });
+  const { fetch } = makeApp({ services, ingest, log, baseUrl, notReady, secure });
   return { fetch, log, trustsProxy: (peer) => live.proxies.contains(peer) };
 }
 

@@ -17,6 +17,8 @@ export interface DaemonOptions {
   args?: string[];
   /** The program; the built binary by default. */
   command?: string[];
+  /** True where its settings name a certificate; whose it is, is not checked. */
+  secure?: boolean;
 }
 
 export interface RequestOptions {
@@ -64,7 +66,7 @@ export class Daemon {
 
   /** Where it listens, without a slash at the end. */
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `${this.#options.secure ? "https" : "http"}://127.0.0.1:${this.#port}`;
   }
 
   get port(): number {
@@ -153,7 +155,8 @@ export class Daemon {
     if (this.#port === 0) this.#port = Number(LISTENING.exec(this.#output.slice(from))?.[1] ?? 0);
     if (this.#port === 0) return false;
     try {
-      return (await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(1000) })).ok;
+      const signal = AbortSignal.timeout(1000);
+      return (await fetch(`${this.url}/readyz`, { signal, tls: { rejectUnauthorized: false } })).ok;
     } catch {
       return false; // Nothing listens there yet.
     }
@@ -214,7 +217,7 @@ async function request(url: string, options: RequestOptions, unix?: string): Pro
     redirect: "manual",
     ...(body === undefined ? {} : { body: raw ? (body as Bun.BodyInit) : JSON.stringify(body) }),
     ...(options.signal ? { signal: options.signal } : {}),
-    ...(unix === undefined ? {} : { unix }),
+    ...(unix === undefined ? { tls: { rejectUnauthorized: false } } : { unix }),
   });
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = new TextDecoder().decode(bytes);
