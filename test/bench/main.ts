@@ -8,10 +8,21 @@ import { pinClient } from "./machine/pinned.ts";
 import { Scratch } from "./machine/scratch.ts";
 import { markdown, type Section } from "./report.ts";
 import type { Effort, Scenario } from "./scenario.ts";
+import { backlogScenario } from "./scenarios/backlog.ts";
 import { claimAckScenario } from "./scenarios/claim-ack.ts";
+import { idleScenario } from "./scenarios/idle.ts";
 import { ingestScenario } from "./scenarios/ingest.ts";
+import { startUpScenario } from "./scenarios/start-up.ts";
+import { wakeUpScenario } from "./scenarios/wake-up.ts";
 
-const SCENARIOS: readonly Scenario[] = [ingestScenario, claimAckScenario];
+const SCENARIOS: readonly Scenario[] = [
+  ingestScenario,
+  claimAckScenario,
+  wakeUpScenario,
+  backlogScenario,
+  idleScenario,
+  startUpScenario,
+];
 
 const FULL: Effort = { rounds: 3, warmUpMs: 2000, measuredMs: 4000 };
 const QUICK: Effort = { rounds: 1, warmUpMs: 700, measuredMs: 1500 };

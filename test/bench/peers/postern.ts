@@ -51,20 +51,21 @@ export async function startPostern(command: readonly string[], dataDir: string):
   };
 }
 
-/** Starts a Postern and waits until it is ready. */
+/** Starts a Postern and waits until it is ready; `readyMs` is how long that took. */
 export async function spawnPostern(
   command: readonly string[],
   dataDir: string,
-): Promise<{ child: Child; port: number }> {
+): Promise<{ child: Child; port: number; readyMs: number }> {
   const port = await freePort();
   const env = {
     POSTERN_DATA_DIR: dataDir,
     POSTERN_HTTP__LISTEN: `127.0.0.1:${port}`,
     POSTERN_SMTP__ENABLED: "false",
   };
+  const started = performance.now();
   const child = spawnServer(command, { cwd: dataDir, env });
   await until("the start of Postern", () => isReady(port), 2);
-  return { child, port };
+  return { child, port, readyMs: performance.now() - started };
 }
 
 async function isReady(port: number): Promise<boolean> {
