@@ -1,13 +1,16 @@
 import { expect } from "bun:test";
 import { type Id, newId } from "../../src/kernel/ids.ts";
 import { isProblem } from "../../src/kernel/problems.ts";
-import { EVENT_STATUSES, type EventRecord } from "../../src/store/types.ts";
+import type { Accepted } from "../../src/store/store.ts";
 import { turns } from "../support/fake-clock.ts";
+import { checkEvents, checkHistories } from "./model-check.ts";
 import { runOne, type Scene } from "./model-one.ts";
 import { SOURCES, type Step, TYPES } from "./model-steps.ts";
 import { Wait, Waits } from "./model-waits.ts";
 import { type House, must, World } from "./model-world.ts";
-import { liveLease, type ModelEvent, matches, ReferenceModel } from "./reference-model.ts";
+import { type ModelEvent, matches, ReferenceModel } from "./reference-model.ts";
+
+type Sent = { source: number; type: number; body: string };
 
 /** One life: each step is done to Postern and to the model, then both must stand alike. */
 export class Run implements Scene {
@@ -15,8 +18,9 @@ export class Run implements Scene {
   readonly model: ReferenceModel;
   readonly #waits = new Waits();
   readonly #paused = SOURCES.map(() => false);
-  /** Bodies sent so far, to send one again. */
-  readonly #bodies: { source: number; type: number; body: string }[] = [];
+  /** Bodies taken so far, to send one again. */
+  readonly #bodies: Sent[] = [];
+  #made = 0;
 
   private constructor(world: World) {
     this.world = world;
@@ -35,7 +39,7 @@ export class Run implements Scene {
   async live(steps: readonly Step[]): Promise<void> {
     for (const source of [0, 1]) await this.#do({ do: "arrive", source, type: source, again: null });
     for (const step of steps) await this.#do(step);
-    await this.#checkHistories();
+    await checkHistories(this);
   }
 
   /** Sends everyone away, so that the next life begins with nobody waiting. */
@@ -54,16 +58,19 @@ export class Run implements Scene {
     const { clock } = this.world.house;
     expect([clock.gate(), clock.wall()]).toEqual([this.model.gate, this.model.wall]);
     this.#waits.settle(this.model);
-    await this.#check();
+    await checkEvents(this);
   }
 
   async #perform(step: Step): Promise<void> {
     if (step.do === "arrive") await this.#arrive(step);
+    else if (step.do === "burst") await this.#burst(step);
+    else if (step.do === "leaveAsItComes") await this.#leaveAsItComes(step);
     else if (step.do === "together") await this.#together(step.steps);
     else if (step.do === "wait") this.#wait(step);
     else if (step.do === "takeWait") this.#takeWait(step);
     else if (step.do === "leave") pick(this.#waits.waiting, step.which)?.leave();
     else if (step.do === "releaseOften") await this.#releaseOften(step);
+    else if (step.do === "failOften") await this.#failOften(step);
     else if (step.do === "holdLong") await this.#holdLong(step);
     else if (step.do === "requeueMany") await this.#requeueMany(step);
     else if (step.do === "pause") await this.#pause(step.source, step.paused);
@@ -82,17 +89,44 @@ export class Run implements Scene {
   }
 
   async #arrive({ source, type, again }: { source: number; type: number; again: number | null }): Promise<void> {
-    const fresh = { source, type, body: `{"type":"${TYPES[type]}","n":${this.#bodies.length}}` };
-    const sent = again === null ? fresh : (pick(this.#bodies, again) ?? fresh);
+    const sent = (again === null ? undefined : pick(this.#bodies, again)) ?? this.#fresh(source, type);
     const answer = await this.world.send(sent.source, sent.body);
-    if (this.#paused[sent.source]) return expect(codeOf(answer)).toBe("SOURCE_PAUSED");
-    const { id, duplicate } = must(answer);
-    const name = SOURCES[sent.source] ?? "";
+    if (this.#paused[sent.source]) expect(codeOf(answer)).toBe("SOURCE_PAUSED");
+    else this.#arrived(sent, must(answer));
+  }
+
+  #fresh(source: number, type: number): Sent {
+    return { source, type, body: `{"type":"${TYPES[type]}","n":${this.#made++}}` };
+  }
+
+  #arrived(sent: Sent, { id, duplicate }: Accepted): void {
     const known = this.model.events.length;
-    const what = { source: name, type: TYPES[sent.type] ?? "", verified: name === "shop" };
+    const source = SOURCES[sent.source] ?? "";
+    const what = { source, type: TYPES[sent.type] ?? "", verified: source === "shop" };
     const event = this.model.arrive(what, sent.body, id);
     expect([id, duplicate]).toEqual([event.id as Id<"evt">, this.model.events.length === known]);
     this.#bodies.push(sent);
+  }
+
+  /** Several arrive in one transaction. */
+  async #burst({ source, types }: Step & { do: "burst" }): Promise<void> {
+    const sent = types.map((type) => this.#fresh(source, type));
+    const answers = await Promise.all(sent.map(({ body }) => this.world.send(source, body)));
+    for (const [i, one] of sent.entries()) {
+      const answer = answers[i];
+      if (this.#paused[source]) expect(codeOf(answer)).toBe("SOURCE_PAUSED");
+      else if (answer) this.#arrived(one, must(answer));
+    }
+  }
+
+  /** One who waits goes at the very moment at which something arrives. */
+  async #leaveAsItComes({ which, source, type }: Step & { do: "leaveAsItComes" }): Promise<void> {
+    const { store } = this.world.house.services;
+    const wait = pick(this.#waits.waiting, which);
+    const stop = store.onCommit(() => wait?.leave());
+    await this.#arrive({ source, type, again: null });
+    await turns();
+    stop();
   }
 
   #wait({ holder, filter, after, timeoutMs }: Step & { do: "wait" }): void {
@@ -137,6 +171,16 @@ export class Run implements Scene {
       await this.#together([{ do: "claim", event, holder, seconds: 300, gone: false }]);
       await this.#together([{ do: "settle", event, lease: "live", which: 0, act: { action: "release" } }]);
       await this.#rest();
+    }
+  }
+
+  async #failOften({ event, holder, times }: Step & { do: "failOften" }): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      await this.#together([{ do: "claim", event, holder, seconds: 30, gone: false }]);
+      if (i % 2 === 0)
+        await this.#together([{ do: "settle", event, lease: "live", which: 0, act: { action: "nack" } }]);
+      await this.#rest();
+      await this.#pass(240_000);
     }
   }
 
@@ -196,34 +240,6 @@ export class Run implements Scene {
     this.model.passTo(Math.max(this.model.gate, this.model.wall));
   }
 
-  /** Every event that was accepted is there once, and stands as the model says; nothing else is there. */
-  async #check(): Promise<void> {
-    const query = { project: this.world.project, statuses: EVENT_STATUSES, limit: 1000 };
-    const { rows, next } = await this.inbox.list(query);
-    expect(next).toBeUndefined();
-    expect(rows.map(standing)).toEqual(this.model.events.map(modelStanding));
-    for (const [i, event] of this.model.events.entries()) {
-      const lease = rows[i] && (await this.inbox.lease(rows[i]));
-      const live = liveLease(event);
-      expect(lease && [lease.id, lease.holder, lease.expiresAt]).toEqual(
-        live && [live.id as Id<"lse">, live.holder, live.expires],
-      );
-      if (event.attempts > 5 || event.releases > 20) throw new Error("attempts and releases are bounded");
-    }
-  }
-
-  async #checkHistories(): Promise<void> {
-    const counts = await this.world.house.services.store.upkeep.counts();
-    const ours = counts.filter(({ project }) => project === this.world.project);
-    expect(ours.reduce((sum, { count }) => sum + count, 0)).toBe(this.model.events.length);
-    for (const event of this.model.events) {
-      const record = must(await this.inbox.get(this.world.project, event.id as Id<"evt">));
-      const kinds = (await this.inbox.history(record)).map((entry) => entry.kind);
-      // Sorted: lines of one moment, or around a step of the wall clock, may stand in another order.
-      expect(kinds.sort()).toEqual([...event.history].sort());
-    }
-  }
-
   eventAt(n: number): ModelEvent | undefined {
     return pick(this.model.events, n);
   }
@@ -231,16 +247,6 @@ export class Run implements Scene {
   strangeLease(): Id<"lse"> {
     return newId("lse", 1);
   }
-}
-
-function standing(event: EventRecord) {
-  const { id, source, type, verified, status, attempts, purged, dueAt, receivedAt } = event;
-  return { id, source, type, verified, status, attempts, purged, due: dueAt, receivedAt };
-}
-
-function modelStanding(event: ModelEvent) {
-  const { id, source, type, verified, status, attempts, purged, due, receivedAt } = event;
-  return { id: id as Id<"evt">, source, type, verified, status, attempts, purged, due, receivedAt };
 }
 
 function pick<T>(all: readonly T[], n: number): T | undefined {

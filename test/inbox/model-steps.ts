@@ -20,10 +20,13 @@ export type Step =
   | OneStep
   | { do: "together"; steps: OneStep[] }
   | { do: "arrive"; source: number; type: number; again: number | null }
+  | { do: "burst"; source: number; types: number[] }
+  | { do: "leaveAsItComes"; which: number; source: number; type: number }
   | { do: "wait"; holder: number; filter: ModelFilter; after: number | null; timeoutMs: number }
   | { do: "takeWait"; holder: number; filter: ModelFilter; max: number; seconds: number; timeoutMs: number }
   | { do: "leave"; which: number }
   | { do: "releaseOften"; event: number; holder: number; times: number }
+  | { do: "failOften"; event: number; holder: number; times: number }
   | { do: "holdLong"; event: number; holder: number; times: number }
   | { do: "requeueMany"; status: "dead" | "done" | "failed"; filter: ModelFilter; dry: boolean }
   | { do: "pause"; source: number; paused: boolean }
@@ -42,7 +45,7 @@ const filter: fc.Arbitrary<ModelFilter> = fc.constantFrom<ModelFilter>(
   { source: "lab", type: "order.paid" },
 );
 const act: fc.Arbitrary<Act> = fc.constantFrom<Act>(
-  ...([{ action: "ack" }, { action: "ack", result: { n: 1 } }, { action: "nack" }, { action: "nack" }] as const),
+  ...([{ action: "ack" }, { action: "ack", result: null }, { action: "nack" }, { action: "nack" }] as const),
   ...([
     { action: "nack", retry: true, reason: "no" },
     { action: "nack", retry: false },
@@ -76,77 +79,60 @@ const together = fc
   .array(one, { maxLength: 6 })
   .map((steps) => steps.map((step) => ("gone" in step ? { ...step, gone: false } : step)));
 
+const after: fc.Arbitrary<number | null> = fc.option(index);
+const source = fc.nat({ max: SOURCES.length - 1 });
+const type = fc.nat({ max: TYPES.length - 1 });
+const done = <T extends string>(name: T) => fc.constant(name);
+
+const arrive = fc.record({ do: done("arrive"), source, type, again: fc.option(index, { freq: 4 }) });
+const rush: fc.Arbitrary<Step>[] = [
+  fc.record({ do: done("burst"), source, types: fc.array(type, { minLength: 2, maxLength: 4 }) }),
+  fc.record({ do: done("leaveAsItComes"), which: index, source, type }),
+];
+const waiting: fc.Arbitrary<Step>[] = [
+  fc.record({ do: done("wait"), holder, filter, after, timeoutMs }),
+  fc.record({ do: done("takeWait"), holder, filter, max: fc.constantFrom(1, 1, 3), seconds, timeoutMs }),
+  fc.record({ do: done("leave"), which: index }),
+];
+/** Whatever has a bound is brought to it. */
+const bounded: fc.Arbitrary<Step>[] = [
+  fc.record({ do: done("releaseOften"), event: index, holder, times: fc.constantFrom(2, 19, 22) }),
+  fc.record({ do: done("failOften"), event: index, holder, times: fc.constantFrom(2, 5) }),
+  fc.record({ do: done("holdLong"), event: index, holder, times: fc.constantFrom(3, 14) }),
+];
+const requeueMany = fc.record({
+  ...{ do: done("requeueMany"), filter, dry: fc.boolean() },
+  status: fc.constantFrom("dead" as const, "done" as const, "failed" as const),
+});
+const pass = fc.record({
+  do: done("pass"),
+  ms: fc.constantFrom(1, 1000, 20_000, 30_000, 61_000, 300_000, 3_600_000, 90_000_000),
+});
+const stepWall = fc.record({
+  do: done("stepWall"),
+  ms: fc.constantFrom(-86_400_000, -1500, 700, 3_600_000, 200_000_000),
+});
+const restart = fc.record({ do: done("restart"), downMs: fc.constantFrom(-3_600_000, 0, 30_000, 86_400_000) });
+
+const weighed = (weight: number, ...arbitraries: fc.Arbitrary<Step>[]) => ({
+  weight,
+  arbitrary: fc.oneof(...arbitraries),
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { arbitrary: one, weight: 30 },
-  {
-    arbitrary: fc.record({
-      ...{ do: fc.constant("arrive" as const), source: fc.nat({ max: 1 }), type: fc.nat({ max: TYPES.length - 1 }) },
-      again: fc.option(index, { freq: 4 }),
-    }),
-    weight: 18,
-  },
-  { arbitrary: fc.record({ do: fc.constant("together" as const), steps: together }), weight: 5 },
-  {
-    arbitrary: fc.record({ do: fc.constant("wait" as const), holder, filter, after: fc.option(index), timeoutMs }),
-    weight: 4,
-  },
-  {
-    arbitrary: fc.record({
-      ...{ do: fc.constant("takeWait" as const), holder, filter, seconds, timeoutMs },
-      max: fc.constantFrom(1, 1, 3),
-    }),
-    weight: 8,
-  },
-  { arbitrary: fc.record({ do: fc.constant("leave" as const), which: index }), weight: 2 },
-  {
-    arbitrary: fc.record({
-      ...{ do: fc.constant("releaseOften" as const), event: index, holder },
-      times: fc.constantFrom(2, 19, 22),
-    }),
-    weight: 1,
-  },
-  {
-    arbitrary: fc.record({
-      ...{ do: fc.constant("holdLong" as const), event: index, holder },
-      times: fc.constantFrom(3, 14),
-    }),
-    weight: 1,
-  },
-  {
-    arbitrary: fc.record({
-      ...{ do: fc.constant("requeueMany" as const), filter, dry: fc.boolean() },
-      status: fc.constantFrom("dead" as const, "done" as const, "failed" as const),
-    }),
-    weight: 2,
-  },
-  {
-    arbitrary: fc.record({ do: fc.constant("pause" as const), source: fc.nat({ max: 1 }), paused: fc.boolean() }),
-    weight: 2,
-  },
-  { arbitrary: fc.record({ do: fc.constant("freeze" as const), holder }), weight: 1 },
-  { arbitrary: fc.record({ do: fc.constant("thaw" as const), holder }), weight: 2 },
-  {
-    arbitrary: fc.record({
-      do: fc.constant("pass" as const),
-      ms: fc.constantFrom(1, 1000, 20_000, 30_000, 61_000, 300_000, 3_600_000, 90_000_000),
-    }),
-    weight: 10,
-  },
-  {
-    arbitrary: fc.record({
-      do: fc.constant("stepWall" as const),
-      ms: fc.constantFrom(-86_400_000, -1500, 700, 3_600_000, 200_000_000),
-    }),
-    weight: 2,
-  },
-  {
-    arbitrary: fc.record({
-      do: fc.constant("restart" as const),
-      downMs: fc.constantFrom(-3_600_000, 0, 30_000, 86_400_000),
-    }),
-    weight: 2,
-  },
+  weighed(30, one),
+  weighed(20, arrive),
+  weighed(5, ...rush),
+  weighed(5, fc.record({ do: done("together"), steps: together })),
+  weighed(14, ...waiting),
+  weighed(4, ...bounded),
+  weighed(2, requeueMany),
+  weighed(2, fc.record({ do: done("pause"), source, paused: fc.boolean() })),
+  weighed(1, fc.record({ do: done("freeze"), holder })),
+  weighed(2, fc.record({ do: done("thaw"), holder })),
+  weighed(10, pass),
+  weighed(2, stepWall),
+  weighed(2, restart),
 );
 
-/** A life of an inbox: it begins with a few events, so that there is something to work on. */
+/** A life of an inbox. */
 export const lives: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 60, size: "max" });

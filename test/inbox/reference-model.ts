@@ -186,7 +186,7 @@ function isReady(event: ModelEvent): boolean {
 
 /** Two settles are the same if they ask the same, a default spelt out or not. */
 function sameAct(act: Act): string {
-  if (act.action === "ack") return JSON.stringify(["ack", act.result ?? null]);
+  if (act.action === "ack") return JSON.stringify(act.result === undefined ? ["ack"] : ["ack", act.result]);
   if (act.action === "nack") return JSON.stringify(["nack", act.retry ?? true, act.reason ?? null]);
   return JSON.stringify(["release", act.delay_seconds ?? 0]);
 }
