@@ -73,6 +73,9 @@ export function filterOf(input: {
 
 export const Cursor = z.string().nullable().describe("Hand it in as `cursor` for the next page; null at the end");
 
+/** Stands in the answer that an Idempotency-Key gives again, in the place of the secret. */
+export const SecretShown = z.literal(true).optional().describe("The first answer to this Idempotency-Key showed it");
+
 /** An opaque cursor for a number. */
 export function cursorOf(number: number | undefined): string | null {
   return number === undefined ? null : Buffer.from(`n${number}`).toString("base64url");

@@ -4,7 +4,7 @@ import { rfc3339 } from "../kernel/clock.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
 import { KEY_KINDS, PRESETS, SCOPE_NAMES } from "../kernel/scopes.ts";
 import type { KeyRecord } from "../store/types.ts";
-import { Cursor, idField, PageFields, pageById, TimeField, TitleField } from "./fields.ts";
+import { Cursor, idField, PageFields, pageById, SecretShown, TimeField, TitleField } from "./fields.ts";
 import { type Context, operation, rememberAs } from "./operation.ts";
 
 const KeyView = z
@@ -57,13 +57,17 @@ export const keysCreate = operation({
       .describe("agent: to work an inbox; operator: all that the kind may hold; reporter: to report signals"),
     expires_at: TimeField.optional(),
   }),
-  output: KeyView.extend({ key: z.string().optional().describe("The token; shown this once") }),
+  output: KeyView.extend({
+    key: z.string().optional().describe("The token; shown this once"),
+    secret_shown: SecretShown,
+  }),
   creates: { secret: "key" },
   cli: { command: "keys create", table: { columns: [...COLUMNS, "key"] } },
   async run(ctx, { name, kind, scopes, preset, expires_at }) {
     const wanted = { project: ctx.project, name, kind, scopes, preset, expiresAt: expires_at };
     const made = await ctx.services.keys.create(ctx.actor, wanted, () =>
-      rememberAs(ctx, (key) => JSON.stringify(view(ctx, key))),
+      // The answer is made before the key is known to `stateOf`; a new key is active.
+      rememberAs(ctx, (key) => JSON.stringify({ ...view(ctx, key), state: "active" })),
     );
     return isProblem(made) ? made : { ...view(ctx, made.key), key: made.token };
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rfc3339 } from "../kernel/clock.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
 import { type Source, SourceFields } from "../webhook/index.ts";
-import { Cursor, cursorOf, idField, NameField, numberOf, PageFields, pageById } from "./fields.ts";
+import { Cursor, cursorOf, idField, NameField, numberOf, PageFields, pageById, SecretShown } from "./fields.ts";
 import { type Context, operation, rememberAs } from "./operation.ts";
 
 const SourceView = z
@@ -81,7 +81,7 @@ export const sourcesCreate = operation({
     secret: SecretField.optional(),
     ...SourceFields.shape,
   }),
-  output: WithSecret,
+  output: WithSecret.extend({ secret_shown: SecretShown }),
   creates: { secret: "secret" },
   cli: { command: "sources create", table: { columns: COLUMNS } },
   async run(ctx, { name, channel, kind, secret, ...fields }) {

@@ -206,7 +206,7 @@ export function problemOf(answer: Answer): ProblemShown {
   expect(problem.status).toBe(answer.status);
   for (const member of ["type", "title", "detail"]) expect(problem[member]).toMatch(/\S/);
   expect(problem.code).toMatch(/^[A-Z][A-Z_]*[A-Z]$/);
-  expect(answer.text).not.toMatch(/\bat \S+:\d+:\d+|\.ts:\d+|\bSELECT\b|\bINSERT\b|SQLITE_/);
+  expect(answer.text).not.toMatch(/\\n\s+at |\.ts:\d+|\bSELECT\b|\bINSERT\b|SQLITE_/);
   return problem;
 }
 
