@@ -26,7 +26,7 @@ export type PosternSide = Side & {
 /** The binary that `bun run build` made, with its defaults. */
 export const postern: Peer = {
   name: "Postern",
-  how: "the built binary with its defaults, mail off",
+  how: "the built binary with its defaults, mail off, log level warn",
   missing: () => (existsSync(binaryPath) ? undefined : "`bun run build` makes it"),
   start: (scratch) => startPostern([binaryPath, "serve"], scratch.dir("postern")),
 };
@@ -61,6 +61,7 @@ export async function spawnPostern(
     POSTERN_DATA_DIR: dataDir,
     POSTERN_HTTP__LISTEN: `127.0.0.1:${port}`,
     POSTERN_SMTP__ENABLED: "false",
+    POSTERN_LOG__LEVEL: "warn",
   };
   const started = performance.now();
   const child = spawnServer(command, { cwd: dataDir, env });

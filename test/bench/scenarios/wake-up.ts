@@ -59,7 +59,6 @@ export const wakeUpScenario: Scenario = {
     const found: { name: string; times: Times }[] = [];
     try {
       for (const way of WAYS) {
-        await rounds(side, way, WARM_UP_ROUNDS);
         const times = await rounds(side, way, ROUNDS_EACH * effort.rounds);
         say(`wake-up, ${way.name}: p50 ${ms(percentile(times.woken, 0.5))}, p99 ${ms(percentile(times.woken, 0.99))}`);
         found.push({ name: way.name, times });
@@ -71,14 +70,17 @@ export const wakeUpScenario: Scenario = {
   },
 };
 
-/** Each round: one waits; an event is sent on another connection; the time from there to the waiter's whole answer. */
+/**
+ * Each round: one waits; an event is sent on another connection; the time from there to the waiter's whole answer. The
+ * rounds of the warm-up come first and are not told.
+ */
 async function rounds(side: PosternSide, way: Way, count: number): Promise<Times> {
   const waiter = await HttpConnection.open(side.port);
   const sender = await HttpConnection.open(side.port);
   const events = new Transmissions(side.ingest.path, side.ingest.secret);
   const times: Times = { woken: [], ingest: [] };
   let after: string | undefined;
-  for (let round = 0; round < count; round++) {
+  for (let round = 0; round < WARM_UP_ROUNDS + count; round++) {
     const waiting = { waiter, key: side.key, after };
     let woken = 0;
     const wait = way.wait(waiting).then((id) => {
@@ -98,7 +100,7 @@ async function rounds(side: PosternSide, way: Way, count: number): Promise<Times
   }
   waiter.close();
   sender.close();
-  return times;
+  return { woken: times.woken.slice(WARM_UP_ROUNDS), ingest: times.ingest.slice(WARM_UP_ROUNDS) };
 }
 
 function section(found: readonly { name: string; times: Times }[]): Section {

@@ -32,7 +32,7 @@ const folder = openDataFolder(process.env.POSTERN_DATA_DIR ?? "");
 const port = Number(process.env.POSTERN_HTTP__LISTEN?.split(":")[1]);
 const { services, ingest, close } = await assemble(folder, { maxBodyBytes: MAX_BODY_BYTES });
 const accept = variant === "none" ? keepsNothing : oneByOne(ingest.events.accept);
-const log = makeLog({ level: "info", format: "json", write: (line) => process.stderr.write(line) });
+const log = makeLog({ level: "warn", format: "json", write: (line) => process.stderr.write(line) });
 const app = makeApp({
   services,
   ingest: { ...ingest, events: { accept } },
