@@ -20,13 +20,26 @@ export async function send(
 ): Promise<Response> {
   const response = await reach(connection, method, path, options);
   if (response.ok) return response;
-  throw refusal(response.status, await response.text());
+  throw refusal(response.status, await textOf(connection, response));
 }
 
 /** The answer's text, every token as it came. */
 export async function sendText(c: Connection, method: string, path: string, options: Send = {}): Promise<string> {
-  const response = await send(c, method, path, options);
-  return await response.text();
+  return await textOf(c, await send(c, method, path, options));
+}
+
+/** The whole body; a connection that breaks before its end ends the command. */
+async function textOf(c: Connection, response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch (error) {
+    throw unreachable(c, error);
+  }
+}
+
+/** True for an error of the connection: those have a code, and bugs have none. */
+export function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && typeof error.code === "string";
 }
 
 /** Makes a request and answers whatever came; only an unreachable daemon ends the command. */
@@ -66,6 +79,7 @@ function withoutProxyForLoopback(url: string): void {
 }
 
 function unreachable(c: Connection, error: unknown): CliError {
+  if (!isConnectionError(error)) throw error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (c.socket !== undefined) {
     if (code === "EACCES" || code === "EPERM") {

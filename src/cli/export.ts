@@ -27,7 +27,8 @@ export async function runExport(call: Call): Promise<number> {
     throw error;
   }
   if (name !== undefined) call.io.err(`${count} ${count === 1 ? "event" : "events"} written to ${name}.\n`);
-  if (apart > 0) call.io.err(`${apart} of them lie apart: fetch their \`payload_url\` within the hour.\n`);
+  if (apart > 0)
+    call.io.err(`Large bodies that are not in it: ${apart}. Fetch each by its \`payload_url\` within the hour.\n`);
   return EXIT.done;
 }
 

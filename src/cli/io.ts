@@ -17,16 +17,31 @@ export type Io = {
 export function processIo(): Io {
   const { env, stdout } = process;
   const terminal = stdout.isTTY === true;
+  stdout.on("error", endOnClosedPipe);
   return {
     env,
     cwd: process.cwd(),
-    out: (text) => void stdout.write(text),
+    out: writeOut,
     err: (text) => void process.stderr.write(text),
     input: () => Bun.stdin.text(),
     ask: askHidden,
     columns: terminal ? Math.max(40, stdout.columns ?? 80) : undefined,
     colour: terminal && !env.NO_COLOR && env.TERM !== "dumb",
   };
+}
+
+function writeOut(text: string): void {
+  try {
+    process.stdout.write(text);
+  } catch (error) {
+    endOnClosedPipe(error);
+  }
+}
+
+/** Who reads our output has gone, as `head` does: that is no error, and the end is the one SIGPIPE would have made. */
+function endOnClosedPipe(error: unknown): void {
+  if (error instanceof Error && "code" in error && error.code === "EPIPE") process.exit(141);
+  throw error;
 }
 
 /** Reads one line; on a terminal without showing it. */

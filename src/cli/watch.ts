@@ -1,4 +1,4 @@
-import { send } from "./client.ts";
+import { isConnectionError, send } from "./client.ts";
 import { type Call, flag, isOn } from "./command.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { CliError, EXIT, usageError } from "./exit.ts";
@@ -20,9 +20,11 @@ export async function runWatch(call: Call): Promise<number> {
   const matches = matcherFor(call);
   let last = flag(call, "last-event-id");
   let printed = 0;
+  let connected = false;
   for (let failures = 0; ; failures++) {
     try {
       const stream = await open(connection, last);
+      connected = true;
       failures = 0;
       for await (const message of streamMessages(stream)) {
         if (message.event === "reset") call.io.err("Some changes are no longer kept and were left out.\n");
@@ -33,14 +35,17 @@ export async function runWatch(call: Call): Promise<number> {
         if (++printed >= limit) return EXIT.done;
       }
     } catch (error) {
-      // A refusal stays one; an unreachable daemon may come back, unless it never was there.
-      const isLost =
-        !(error instanceof CliError) || error.code === "DAEMON_UNREACHABLE" || error.code === "SHUTTING_DOWN";
-      if (!isLost || (last === undefined && printed === 0 && failures === 0 && error instanceof CliError)) throw error;
+      if (!connected || !isLost(error)) throw error;
     }
     if (failures === 0) call.io.err("The connection ended; connecting again.\n");
     await Bun.sleep(Math.min(LONGEST_PAUSE_MS, 250 * 2 ** failures));
   }
+}
+
+/** A daemon that went away may come back; a refusal stays one. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof CliError)) return isConnectionError(error);
+  return ["DAEMON_UNREACHABLE", "SHUTTING_DOWN", "STORAGE_UNAVAILABLE"].includes(error.code ?? "");
 }
 
 async function open(connection: Connection, last: string | undefined): Promise<ReadableStream<Uint8Array>> {
