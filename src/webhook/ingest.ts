@@ -97,7 +97,9 @@ function refusedUnread(source: Source, { method, headers }: Arrival): Problem | 
     const allow = source.settings.allow_get ? "GET, POST, PUT" : "POST, PUT";
     return new Problem("METHOD_NOT_ALLOWED", `send the event with ${allow}`, { headers: { allow } });
   }
-  if (Number(headerOf(headers, "postern-hops") ?? 0) > MAX_HOPS) {
+  // A proxy may have joined several of the header with commas.
+  const hops = headerOf(headers, "postern-hops")?.split(",") ?? [];
+  if (hops.some((count) => Number(count) > MAX_HOPS)) {
     return new Problem(
       "LOOP_DETECTED",
       `it has passed through Postern more than ${MAX_HOPS} times: a route leads back to its source`,
