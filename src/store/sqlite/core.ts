@@ -9,7 +9,12 @@ import { type ContentRow, channelOf, type EventRow, eventRecord, S, statusOf } f
 /** Failed this often, an event is dead (contract, section 5). */
 export const MAX_ATTEMPTS = 5;
 
-/** What the parts of the SQLite store share: the connection, the writer, the names, and the few statements all need. */
+/**
+ * What the parts of the SQLite store share: the connection, the writer, the names, and the few statements all need.
+ *
+ * Wherever a query has ORDER BY or LIMIT, its parameters are written `? + 0`: a bare one may bear on the plan there, so
+ * SQLite would compile the statement anew each time it is bound (measured: 7 µs instead of 1).
+ */
 export class Core {
   readonly db: Database;
   readonly clock: Clock;
@@ -27,8 +32,8 @@ export class Core {
     this.names = names;
     this.#byId = db.prepare<EventRow, [Uint8Array]>("SELECT * FROM events WHERE id = ?");
     this.#content = db.prepare<ContentRow, [number]>("SELECT headers, payload, blob FROM contents WHERE seq = ?");
-    this.#move = db.prepare<null, [number, number, number | null, number, number, number]>(
-      "UPDATE events SET status = ?2, due_at = ?3, attempts = ?4, releases = ?5, flags = ?6 WHERE seq = ?1",
+    this.#move = db.prepare<null, [number, number, number | null, number, number, number, number]>(
+      "UPDATE events SET status = ?2, due_at = ?3, attempts = ?4, releases = ?5, flags = ?6, leases = ?7 WHERE seq = ?1",
     );
     this.#change = db.prepare<null, [number, number, number, number, number]>(
       "INSERT INTO changes (project, seq, status, attempts, at) VALUES (?, ?, ?, ?, ?)",
@@ -75,7 +80,7 @@ export class Core {
     to: Partial<Pick<EventRow, "status" | "due_at" | "attempts" | "releases" | "flags">>,
   ): void {
     Object.assign(row, to);
-    this.#move.run(row.seq, row.status, row.due_at, row.attempts, row.releases, row.flags);
+    this.#move.run(row.seq, row.status, row.due_at, row.attempts, row.releases, row.flags, row.leases);
     this.changed(tx, row);
   }
 

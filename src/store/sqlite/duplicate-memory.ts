@@ -61,7 +61,7 @@ export class DuplicateMemory {
        WHERE excluded.expires > expires`,
     );
     this.#forgetLog = db.prepare<null, [number, number]>(
-      "DELETE FROM duplicates_log WHERE num IN (SELECT num FROM duplicates_log WHERE num <= ? ORDER BY num LIMIT ?)",
+      "DELETE FROM duplicates_log WHERE num IN (SELECT num FROM duplicates_log WHERE num <= ? + 0 ORDER BY num LIMIT ? + 0)",
     );
     this.#load(db);
   }
@@ -143,7 +143,7 @@ export class DuplicateMemory {
 
   #load(db: Database): void {
     const read = db.prepare<LogRow, [number, number]>(
-      "SELECT num, entries FROM duplicates_log WHERE num > ? ORDER BY num LIMIT ?",
+      "SELECT num, entries FROM duplicates_log WHERE num > ? + 0 ORDER BY num LIMIT ? + 0",
     );
     for (;;) {
       const rows = read.all(this.#lastNum, LOG_PAGE);

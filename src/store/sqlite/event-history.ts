@@ -13,7 +13,7 @@ type Placed = { gate: number; lease: number; entry: HistoryEntry };
 /** What happened to an event, oldest first: its arrival, its leases with how they ended, and what was noted beside. */
 export function historyOf(core: Core, leases: LeaseRows, event: EventRecord): HistoryEntry[] {
   const notes = core.db
-    .query<NoteRow, [number]>("SELECT lease, at, gate, kind, detail FROM history WHERE seq = ? ORDER BY num")
+    .query<NoteRow, [number]>("SELECT lease, at, gate, kind, detail FROM history WHERE seq = ? + 0 ORDER BY num")
     .all(event.seq)
     .map(({ detail, at, kind, ...place }): Placed => {
       return { ...place, entry: { ...(JSON.parse(detail) as object), at, kind } };

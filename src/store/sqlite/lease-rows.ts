@@ -28,7 +28,6 @@ export type LeaseRow = {
 /** The table of leases: each that ever was, with how it ended and how the event stood then. */
 export class LeaseRows {
   readonly #insert;
-  readonly #count;
   readonly #ofEvent;
   readonly #last;
   readonly #named;
@@ -43,15 +42,12 @@ export class LeaseRows {
     this.#insert = db.prepare<null, [number, number, string, string, number, number, number]>(
       "INSERT INTO leases (seq, num, id, holder, claimed_at, claimed_gate, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
-    this.#count = db.prepare<null, [number, number]>("UPDATE events SET leases = ?2 WHERE seq = ?1");
-    this.#ofEvent = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? ORDER BY num");
-    this.#last = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? ORDER BY num DESC LIMIT 1");
+    this.#ofEvent = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? + 0 ORDER BY num");
+    this.#last = db.prepare<LeaseRow, [number]>("SELECT * FROM leases WHERE seq = ? + 0 ORDER BY num DESC LIMIT 1");
     this.#named = db.prepare<LeaseRow, [number, string, string]>(
       "SELECT * FROM leases WHERE seq = ? AND holder = ? AND id = ?",
     );
-    this.#held = db.prepare<LeaseRow, [number, string]>(
-      "SELECT * FROM leases WHERE seq = ? AND holder = ? ORDER BY num LIMIT 2",
-    );
+    this.#held = db.prepare<LeaseRow, [number, string]>("SELECT * FROM leases WHERE seq = ? AND holder = ? LIMIT 2");
     this.#end = db.prepare<
       null,
       [number, number, number, number, string, string | null, number, number, number | null]
@@ -66,11 +62,10 @@ export class LeaseRows {
     this.#due = db.prepare<null, [number, number]>("UPDATE events SET due_at = ?2 WHERE seq = ?1");
   }
 
-  /** Adds the event's next lease; the event's row keeps how many there were. */
+  /** Adds the event's next lease. The event's row, which the caller writes, keeps how many there were. */
   add(tx: Tx, row: EventRow, id: Id<"lse">, holder: string, expires: number): void {
     row.leases += 1;
     this.#insert.run(row.seq, row.leases, id, holder, tx.wall, tx.gate, expires);
-    this.#count.run(row.seq, row.leases);
   }
 
   ofEvent(seq: number): LeaseRow[] {
@@ -82,7 +77,7 @@ export class LeaseRows {
     return this.#last.get(seq) ?? undefined;
   }
 
-  /** The leases that this holder had on the event: the one named, or the first two of all. */
+  /** The leases that this holder had on the event: the one named, or two of all. */
   heldBy(seq: number, holder: string, id: Id<"lse"> | undefined): LeaseRow[] {
     return id === undefined ? this.#held.all(seq, holder) : this.#named.all(seq, holder, id);
   }
@@ -98,11 +93,10 @@ export class LeaseRows {
     this.#due.run(lease.seq, expires);
   }
 
-  /** Takes a lease back as if it had never been. */
+  /** Takes a lease back as if it had never been; the caller writes the event's row. */
   remove(row: EventRow, lease: LeaseRow): void {
     this.#remove.run(lease.seq, lease.num);
     row.leases = lease.num - 1;
-    this.#count.run(row.seq, row.leases);
   }
 
   record(lease: LeaseRow, event: EventRecord): LeaseRecord {

@@ -58,8 +58,8 @@ export class Listing {
   #pages(project: number, query: ListQuery, step: number): (after: number, end: number) => EventRow[] {
     const never = query.routed === undefined ? undefined : query.routed ? S.ready : S.routed;
     const numbers = statusNumbers(query.statuses).filter((number) => number !== never);
-    const one = "SELECT * FROM events WHERE project = ?1 AND status = % AND seq > ?2 AND seq < ?3";
-    const sql = `${numbers.map((number) => one.replace("%", String(number))).join(" UNION ALL ")} ORDER BY seq LIMIT ?4`;
+    const one = "SELECT * FROM events WHERE project = ?1 + 0 AND status = % AND seq > ?2 + 0 AND seq < ?3 + 0";
+    const sql = `${numbers.map((number) => one.replace("%", String(number))).join(" UNION ALL ")} ORDER BY seq LIMIT ?4 + 0`;
     const statement = this.#core.db.query<EventRow, [number, number, number, number]>(sql);
     return (after, end) => statement.all(project, after, end, step);
   }
@@ -102,7 +102,7 @@ export class Listing {
       .query<EventRow & { cursor: number; then_status: number; then_attempts: number }, [number, number, number]>(
         `SELECT changes.cursor, changes.status AS then_status, changes.attempts AS then_attempts, events.*
          FROM changes CROSS JOIN events ON events.seq = changes.seq
-         WHERE changes.cursor > ? AND changes.project = ? ORDER BY changes.cursor LIMIT ?`,
+         WHERE changes.cursor > ? + 0 AND changes.project = ? + 0 ORDER BY changes.cursor LIMIT ? + 0`,
       )
       .all(cursor, num, limit);
     return rows.map((row) => ({

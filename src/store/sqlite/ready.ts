@@ -18,10 +18,10 @@ export class ReadyQueue {
     this.#core = core;
     const { db } = core;
     this.#all = db.prepare<EventRow, [number, number, number]>(
-      `SELECT * FROM events WHERE project = ? AND status = ${S.ready} AND seq > ? ORDER BY seq LIMIT ?`,
+      `SELECT * FROM events WHERE project = ? + 0 AND status = ${S.ready} AND seq > ? + 0 ORDER BY seq LIMIT ? + 0`,
     );
     this.#ofStream = db.prepare<EventRow, [number, number, number]>(
-      `SELECT * FROM events WHERE stream = ? AND status = ${S.ready} AND seq > ? ORDER BY seq LIMIT ?`,
+      `SELECT * FROM events WHERE stream = ? + 0 AND status = ${S.ready} AND seq > ? + 0 ORDER BY seq LIMIT ? + 0`,
     );
     this.#streams = db.prepare<Stream, [number]>("SELECT * FROM streams WHERE project = ?");
   }

@@ -38,7 +38,7 @@ export class Retention {
     const stored = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(PURGED_TO);
     let to = Number(stored?.value ?? 0);
     const rows = db
-      .query<EventRow, [number, number]>("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?")
+      .query<EventRow, [number, number]>("SELECT * FROM events WHERE seq > ? + 0 ORDER BY seq LIMIT ? + 0")
       .all(to, step);
     const blobs: string[] = [];
     let stopped = false;
@@ -57,7 +57,7 @@ export class Retention {
     const rows = this.#core.db
       .query<EventRow & { settled_at: number | null }, [number, number]>(
         `SELECT *, (SELECT max(ended_at) FROM leases WHERE leases.seq = events.seq) AS settled_at
-         FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+         FROM events WHERE seq > ? + 0 ORDER BY seq LIMIT ? + 0`,
       )
       .all(this.#settledSeq, step);
     const old = rows.filter((row) => Math.max(row.received_at, row.settled_at ?? 0) < before);
@@ -71,7 +71,7 @@ export class Retention {
   #forgetChanges(before: number, step: number): boolean {
     const { db } = this.#core;
     const rows = db
-      .query<{ cursor: number; at: number }, [number]>("SELECT cursor, at FROM changes ORDER BY cursor LIMIT ?")
+      .query<{ cursor: number; at: number }, [number]>("SELECT cursor, at FROM changes ORDER BY cursor LIMIT ? + 0")
       .all(step);
     const young = rows.findIndex((row) => row.at >= before);
     const old = young < 0 ? rows : rows.slice(0, young);

@@ -28,7 +28,7 @@ export class Sweep {
     this.#core = core;
     this.#leases = leases;
     this.#due = core.db.prepare<EventRow, [number, number]>(
-      "SELECT * FROM events WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?",
+      "SELECT * FROM events WHERE due_at IS NOT NULL AND due_at <= ? + 0 ORDER BY due_at LIMIT ? + 0",
     );
     this.#next = core.db.prepare<{ due: number }, []>(
       "SELECT due_at AS due FROM events WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1",

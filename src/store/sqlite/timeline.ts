@@ -19,7 +19,7 @@ export class Timeline {
     this.#core = core;
     const { db } = core;
     this.#at = db.prepare<{ seq: number; received_at: number }, [number]>(
-      "SELECT seq, received_at FROM events WHERE seq >= ? ORDER BY seq LIMIT 1",
+      "SELECT seq, received_at FROM events WHERE seq >= ? + 0 ORDER BY seq LIMIT 1",
     );
     this.#last = db.prepare<{ seq: number; received_at: number }, []>(
       "SELECT seq, received_at FROM events ORDER BY seq DESC LIMIT 1",

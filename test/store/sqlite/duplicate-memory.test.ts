@@ -1,10 +1,11 @@
-import type { Database } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Id } from "../../../src/kernel/ids.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { DuplicateGeneration, type Known } from "../../../src/store/sqlite/duplicate-generation.ts";
 import { DuplicateMemory } from "../../../src/store/sqlite/duplicate-memory.ts";
+import { MIGRATIONS } from "../../../src/store/sqlite/migrations.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { tempDir } from "../../support/tmp.ts";
 import { Bed, DAY, hash16, newSource, ok } from "../conformance/bed.ts";
@@ -188,7 +189,8 @@ describe("the memory", () => {
   test("lives as a plain map does, through rollbacks, restarts at any point, and keys that run out", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 60, maxLength: 160 }), (steps) => {
-        const db = newDatabase();
+        const db = new Database(":memory:", { strict: true });
+        for (const sql of MIGRATIONS) db.run(sql);
         const model = new Map<string, Known>();
         let memory = new DuplicateMemory(db, 20);
         let gate = 0;
@@ -225,7 +227,7 @@ describe("the memory", () => {
           const name = `n${number}`;
           expect(plain(memory.find(1, hash16(name), gate))).toEqual(plain(alive(name)));
         }
-        open.pop()?.close();
+        db.close();
       }),
       { numRuns: 25 },
     );
