@@ -8,7 +8,7 @@ import { runOne, type Scene } from "./model-one.ts";
 import { SOURCES, type Step, TYPES } from "./model-steps.ts";
 import { Wait, Waits } from "./model-waits.ts";
 import { type House, must, World } from "./model-world.ts";
-import { type ModelEvent, matches, ReferenceModel } from "./reference-model.ts";
+import { type Act, type ModelEvent, matches, ReferenceModel } from "./reference-model.ts";
 
 type Sent = { source: number; type: number; body: string };
 
@@ -119,11 +119,14 @@ export class Run implements Scene {
     }
   }
 
-  /** One who waits goes at the very moment at which something arrives. */
-  async #leaveAsItComes({ which, source, type }: Step & { do: "leaveAsItComes" }): Promise<void> {
+  /** Of two who would take it, the one that waits longer goes at the very moment at which something arrives. */
+  async #leaveAsItComes({ holder, source, type }: Step & { do: "leaveAsItComes" }): Promise<void> {
     const { store } = this.world.house.services;
-    const wait = pick(this.#waits.waiting, which);
-    const stop = store.onCommit(() => wait?.leave());
+    const taking = { do: "takeWait", holder, filter: { type: "*" }, max: 1, seconds: 300, timeoutMs: 299_999 } as const;
+    for (const _ of [1, 2]) this.#takeWait(taking);
+    await this.#rest();
+    const first = this.#waits.waiting.find(({ filter }) => filter.type === "*");
+    const stop = store.onCommit(() => first?.leave());
     await this.#arrive({ source, type, again: null });
     await turns();
     stop();
@@ -166,10 +169,19 @@ export class Run implements Scene {
     });
   }
 
+  /** A requeue lets it be released as often again. */
   async #releaseOften({ event, holder, times }: Step & { do: "releaseOften" }): Promise<void> {
-    for (let i = 0; i < times; i++) {
-      await this.#together([{ do: "claim", event, holder, seconds: 300, gone: false }]);
-      await this.#together([{ do: "settle", event, lease: "live", which: 0, act: { action: "release" } }]);
+    const claim = { do: "claim", event, holder, seconds: 300, gone: false } as const;
+    const settle = (act: Act) => ({ do: "settle", event, lease: "live", which: 0, act }) as const;
+    for (const _ of [1, 2]) {
+      for (let i = 0; i < times; i++) {
+        await this.#together([claim]);
+        await this.#together([settle({ action: "release" })]);
+        await this.#rest();
+      }
+      await this.#together([claim]);
+      await this.#together([settle({ action: "ack" })]);
+      await this.#together([{ do: "requeue", event }]);
       await this.#rest();
     }
   }

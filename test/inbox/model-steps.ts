@@ -21,7 +21,7 @@ export type Step =
   | { do: "together"; steps: OneStep[] }
   | { do: "arrive"; source: number; type: number; again: number | null }
   | { do: "burst"; source: number; types: number[] }
-  | { do: "leaveAsItComes"; which: number; source: number; type: number }
+  | { do: "leaveAsItComes"; holder: number; source: number; type: number }
   | { do: "wait"; holder: number; filter: ModelFilter; after: number | null; timeoutMs: number }
   | { do: "takeWait"; holder: number; filter: ModelFilter; max: number; seconds: number; timeoutMs: number }
   | { do: "leave"; which: number }
@@ -87,7 +87,7 @@ const done = <T extends string>(name: T) => fc.constant(name);
 const arrive = fc.record({ do: done("arrive"), source, type, again: fc.option(index, { freq: 4 }) });
 const rush: fc.Arbitrary<Step>[] = [
   fc.record({ do: done("burst"), source, types: fc.array(type, { minLength: 2, maxLength: 4 }) }),
-  fc.record({ do: done("leaveAsItComes"), which: index, source, type }),
+  fc.record({ do: done("leaveAsItComes"), holder, source, type }),
 ];
 const waiting: fc.Arbitrary<Step>[] = [
   fc.record({ do: done("wait"), holder, filter, after, timeoutMs }),
@@ -96,7 +96,7 @@ const waiting: fc.Arbitrary<Step>[] = [
 ];
 /** Whatever has a bound is brought to it. */
 const bounded: fc.Arbitrary<Step>[] = [
-  fc.record({ do: done("releaseOften"), event: index, holder, times: fc.constantFrom(2, 19, 22) }),
+  fc.record({ do: done("releaseOften"), event: index, holder, times: fc.constantFrom(2, 12, 22) }),
   fc.record({ do: done("failOften"), event: index, holder, times: fc.constantFrom(2, 5) }),
   fc.record({ do: done("holdLong"), event: index, holder, times: fc.constantFrom(3, 14) }),
 ];

@@ -5,7 +5,7 @@ import { lives } from "./model-steps.ts";
 import { House } from "./model-world.ts";
 
 /** How many lives each seed gives; POSTERN_MODEL_RUNS asks for more. */
-const RUNS = Number(process.env.POSTERN_MODEL_RUNS ?? 40);
+const RUNS = Number(process.env.POSTERN_MODEL_RUNS ?? 30);
 
 describe("an inbox lives as its model does, whatever happens to it", () => {
   let house: House;
