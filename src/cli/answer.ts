@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import { emptyHint } from "./empty.ts";
 import { eventView, pairs } from "./event-view.ts";
 import { EXIT } from "./exit.ts";
-import { elementsOf, membersOf, onOneLine } from "./raw-json.ts";
+import { elementsOf, membersOf, onOneLine, sliceAt } from "./raw-json.ts";
 import { cellOf, style, tableOf } from "./table.ts";
 
 /** Prints an operation's answer in the form that was asked for and answers the exit code. */
@@ -42,7 +42,10 @@ async function printForPeople(call: Call, op: Operation, text: string, c: Connec
   const members = membersOf(text) ?? new Map<string, string>();
   const rows = rowsOf(op, text);
   if (rows === undefined) {
-    if (members.get("event")?.startsWith("{")) return io.out(eventView(io, text));
+    if (members.get("event")?.startsWith("{")) {
+      io.out(eventView(io, text));
+      return noteSettle(call, text);
+    }
     return printResource(call, op, members);
   }
   if (rows.length === 0) return io.err(await emptyHint(op, call, c));
@@ -51,7 +54,15 @@ async function printForPeople(call: Call, op: Operation, text: string, c: Connec
     const plain = !value.startsWith("{") && !value.startsWith("[") && value !== "null";
     if (plain && name !== "next_cursor") io.out(`${name.replaceAll("_", " ")}: ${cellOf(value)}\n`);
   }
+  if (op.name === "inbox_claim_next") noteSettle(call, rows[0] ?? "");
   noteMore(io.err, members.get("next_cursor"));
+}
+
+/** On a terminal: what ends a lease, ready to copy. */
+function noteSettle({ io }: Call, claim: string): void {
+  const [event, lease] = [sliceAt(claim, "event.id"), sliceAt(claim, "lease.id")];
+  if (io.columns === undefined || event === undefined || lease === undefined) return;
+  io.err(`\nNext: postern inbox ack ${cellOf(event)} --lease ${cellOf(lease)}\n`);
 }
 
 function noteMore(err: (text: string) => void, cursor: string | undefined): void {

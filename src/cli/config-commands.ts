@@ -30,10 +30,14 @@ export async function runCheck(call: Call): Promise<number> {
   const { env, cwd } = call.io;
   const loaded = loadConfig({ argvPath: flag(call, "config"), env, cwd });
   const secrets = isConfigErrors(loaded) ? loaded : resolveSecrets(loaded, { env });
-  const errors = Array.isArray(secrets) ? secrets : [];
+  const errors = isConfigErrors(loaded)
+    ? loaded
+    : Array.isArray(secrets)
+      ? secrets
+      : (await import("./check-declared.ts")).checkDeclared(loaded, secrets.secrets);
   if (isOn(call, "json")) call.io.out(`${JSON.stringify({ ok: errors.length === 0, errors })}\n`);
   else if (errors.length > 0) call.io.err(`${errors.map(formatConfigError).join("\n")}\n`);
-  if (isConfigErrors(loaded) || Array.isArray(secrets)) return EXIT.failed;
+  if (errors.length > 0 || isConfigErrors(loaded) || Array.isArray(secrets)) return EXIT.failed;
   for (const warning of secrets.warnings) call.io.err(`warning: ${warning}\n`);
   if (!isOn(call, "json")) call.io.out(`${loaded.file ?? "No file, so the defaults"}: ok\n`);
   return EXIT.done;

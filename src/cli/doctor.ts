@@ -4,6 +4,7 @@ import type { Finding } from "./doctor-finding.ts";
 import { checkCertificate, checkDisk, checkFolder, checkPrivate, checkUser } from "./doctor-machine.ts";
 import { pairs } from "./event-view.ts";
 import { EXIT } from "./exit.ts";
+import { printable } from "./printable.ts";
 import { style } from "./table.ts";
 
 const COLOURS = { pass: "32", info: "36", warn: "33", fail: "31" } as const;
@@ -21,7 +22,7 @@ export async function runDoctor(call: Call): Promise<number> {
 
 function lineOf({ io }: Call, { level, name, detail, fix }: Finding): string {
   const title = `${level.slice(0, 1).toUpperCase()}${level.slice(1)}`.padEnd(4);
-  const line = `${style(io, COLOURS[level], title)}  ${pairs([[name.padEnd(16), detail]])}\n`;
+  const line = `${style(io, COLOURS[level], title)}  ${pairs([[name.padEnd(16), printable(detail)]])}\n`;
   return fix === undefined ? line : `${line}      → ${fix}\n`;
 }
 

@@ -10,18 +10,28 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.refused, "the daemon refused the credential (401, 403)"],
 ];
 
+/** The codes of errors that the command line itself makes, beside the API's. */
+export const OWN_CODES = {
+  USAGE: "The command line is not right",
+  FAILED: "The command failed on this machine",
+  DAEMON_UNREACHABLE: "No daemon answers there",
+  SOCKET_CLOSED: "The operator's socket belongs to another user",
+  NOT_POSTERN: "What answers there is no Postern",
+  CONFIG_INVALID: "The configuration is not valid",
+} as const;
+
 /** Ends a command early: `message` goes to standard error, `code` is the exit code. */
 export class CliError extends Error {
   readonly exit: number;
-  /** The stable code that stands before the message, where there is one. */
-  readonly code: string | undefined;
+  /** A code of the API or of `OWN_CODES`; it stands before the message, but for the two plainest. */
+  readonly code: string;
   /** The daemon's own answer, for `--json`. */
   readonly body: string | undefined;
 
   constructor(exit: number, message: string, more: { code?: string; body?: string } = {}) {
     super(message);
     this.exit = exit;
-    this.code = more.code;
+    this.code = more.code ?? (exit === EXIT.usage ? "USAGE" : "FAILED");
     this.body = more.body;
   }
 }

@@ -3,13 +3,15 @@ import { tomlValue } from "../config/toml-value.ts";
 import { PROBLEMS } from "../kernel/problems.ts";
 import { didYouMean } from "../kernel/suggest.ts";
 import { columns, WIDTH, wrapped } from "./columns.ts";
-import { usageError } from "./exit.ts";
+import { OWN_CODES, usageError } from "./exit.ts";
 import type { Io } from "./io.ts";
 
 /** `postern help errors`: every error code with its HTTP status. */
 export function printErrors(io: Io): number {
   const lines = Object.entries(PROBLEMS).map(([code, [status, title]]) => [code, `${status}  ${title}`] as const);
-  io.out(`The error codes of the API and the command line, with their HTTP status:\n\n${columns(lines).join("\n")}\n`);
+  const own = columns(Object.entries(OWN_CODES)).join("\n");
+  io.out(`The API's error codes, with their HTTP status:\n\n${columns(lines).join("\n")}\n`);
+  io.out(`\nThe command line's own:\n\n${own}\n`);
   return 0;
 }
 

@@ -60,10 +60,12 @@ function isHelp(tokens: readonly string[]): boolean {
   return tokens.slice(0, end < 0 ? undefined : end).some((token) => token === "--help" || token === "-h");
 }
 
-/** Writes `postern: CODE: detail`; with `--json` and an answer of the daemon's, that answer. */
+/** Writes `postern: CODE: detail`; with `--json` the daemon's answer, or the same as JSON. */
 function fail(error: CliError, argv: readonly string[], io: Io): number {
-  const asJson = argv.includes("--json") || argv.includes("--jsonl");
-  if (asJson && error.body !== undefined) io.err(`${error.body}\n`);
-  else io.err(`postern: ${error.code === undefined ? "" : `${error.code}: `}${error.message}\n`);
+  const { code, message, body } = error;
+  const isPlain = code === "USAGE" || code === "FAILED";
+  if (argv.includes("--json") || argv.includes("--jsonl")) {
+    io.err(`${body ?? JSON.stringify({ code, detail: message })}\n`);
+  } else io.err(`postern: ${isPlain ? "" : `${code}: `}${message}\n`);
   return error.exit;
 }

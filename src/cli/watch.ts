@@ -24,6 +24,7 @@ export async function runWatch(call: Call): Promise<number> {
   for (let failures = 0; ; failures++) {
     try {
       const stream = await open(connection, last);
+      if (!connected && call.io.columns !== undefined) call.io.err("Waiting for events; Ctrl-C ends.\n");
       connected = true;
       failures = 0;
       for await (const message of streamMessages(stream)) {
@@ -45,7 +46,7 @@ export async function runWatch(call: Call): Promise<number> {
 /** A daemon that went away may come back; a refusal stays one. */
 function isLost(error: unknown): boolean {
   if (!(error instanceof CliError)) return isConnectionError(error);
-  return ["DAEMON_UNREACHABLE", "SHUTTING_DOWN", "STORAGE_UNAVAILABLE"].includes(error.code ?? "");
+  return ["DAEMON_UNREACHABLE", "SHUTTING_DOWN", "STORAGE_UNAVAILABLE"].includes(error.code);
 }
 
 async function open(connection: Connection, last: string | undefined): Promise<ReadableStream<Uint8Array>> {

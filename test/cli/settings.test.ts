@@ -32,6 +32,27 @@ describe("init, check and config dump", () => {
     expect(json.errors).toHaveLength(2);
   });
 
+  test("check refuses what serve would refuse of declared sources", async () => {
+    const cwd = tempDir();
+    const source = (name: string, rest: string) =>
+      `[[projects.sources]]\nname = "${name}"\nchannel = "webhook"\n${rest}\n`;
+    const sources = [
+      source("a", 'kind = "strpie"'),
+      source("b", 'kind = "github"\nheader = "x-sig"'),
+      source("c", 'kind = "github"\nsecret_env = "THE_SECRET"'),
+      source("d", 'kind = "stripe"'),
+    ];
+    writeFileSync(join(cwd, "postern.toml"), `[[projects]]\nname = "default"\n${sources.join("")}`);
+    const { code, err } = await runCli(["check"], { cwd, env: { THE_SECRET: "with\ta tab" } });
+    expect(code).toBe(1);
+    expect(err.trimEnd().split("\n")).toEqual([
+      expect.stringContaining("postern.toml:6: projects.0.sources.0.kind: unknown kind"),
+      expect.stringContaining("postern.toml:11: projects.0.sources.1.header: only a source of kind hmac_sha256"),
+      expect.stringContaining("projects.0.sources.2.secret: must hold no control characters"),
+    ]);
+    expect(err).toContain("Did you mean `stripe`?");
+  });
+
   test("the dump says where each value comes from", async () => {
     const cwd = tempDir();
     writeFileSync(join(cwd, "my.toml"), "[retention]\npayload_days = 7\n");
@@ -90,6 +111,13 @@ describe("without a daemon", () => {
     expect(code).toBe(1);
     expect(err).toStartWith("postern: DAEMON_UNREACHABLE: no daemon runs on ");
     expect(err).toContain("`postern serve`");
+  });
+
+  test("with --json the error is JSON", async () => {
+    const { code, err } = await runCli(["inbox", "list", "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(err)).toMatchObject({ code: "DAEMON_UNREACHABLE" });
+    expect(JSON.parse((await runCli(["inbox", "list", "--json", "--lmit", "1"])).err)).toMatchObject({ code: "USAGE" });
   });
 
   test("a URL without a key is a usage error that names `login`", async () => {
