@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type CommandResult, type Daemon, postern, startDaemon } from "../support/daemon.ts";
 import { describeWith, needsBinary } from "../support/needs.ts";
+import { binaryPath } from "../support/paths.ts";
 import { tempDir } from "../support/tmp.ts";
 
 type EventRow = { id: string; type: string; status: string };
@@ -153,27 +154,34 @@ describeWith(needsBinary())("the command line, on the built binary", () => {
 
   test("watch prints what arrives and loses nothing over a restart of the daemon", async () => {
     const filters = ["--source", "hello", "--status", "pending"];
-    const watched = run(["inbox", "watch", "--jsonl", "--count", "60", ...filters]);
-    const sent: string[] = [];
-    let done = false;
-    const sending = (async () => {
-      // Nothing tells when the watcher is there: events are sent until it has seen as many as it wants.
-      while (!done) {
-        sent.push(await arrive(`{"watched":${sent.length}}`));
-        if (sent.length % 30 === 0) await daemon.restart();
-        await Bun.sleep(20);
-      }
+    const watcher = Bun.spawn([binaryPath, "inbox", "watch", "--jsonl", "--count", "40", ...filters], {
+      env: { PATH: process.env.PATH, HOME: home, POSTERN_DATA_DIR: daemon.dataDir },
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    let stdout = "";
+    const reading = (async () => {
+      for await (const chunk of watcher.stdout) stdout += new TextDecoder().decode(chunk);
     })();
-    const { code, stdout } = await watched;
-    done = true;
-    await sending;
+    const sent: string[] = [];
+    let restarted = false;
+    // Nothing tells when the watcher is there: events are sent until it has seen as many as it wants.
+    while (watcher.exitCode === null) {
+      sent.push(await arrive(`{"watched":${sent.length}}`));
+      if (stdout !== "" && !restarted) await daemon.restart();
+      restarted ||= stdout !== "";
+      await Bun.sleep(20);
+    }
+    const code = await watcher.exited;
+    await reading;
+    expect(restarted).toBe(true);
     expect(code).toBe(0);
     const seen = stdout
       .trimEnd()
       .split("\n")
       .map((line) => (JSON.parse(line) as EventRow).id);
     const from = sent.indexOf(seen[0] ?? "");
-    expect(seen).toEqual(sent.slice(from, from + 60));
+    expect(seen).toEqual(sent.slice(from, from + 40));
   }, 30_000);
 
   test("trigger signs as the source's provider does", async () => {
