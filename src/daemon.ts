@@ -33,7 +33,7 @@ export async function assemble(
 ): Promise<Parts> {
   const store = await openSqliteStore({ dataDir: folder.dir, clock: options.clock ?? systemClock });
   const { clock } = store;
-  const blobs = fileBlobs(folder.blobs);
+  const blobs = fileBlobs(folder.blobs, () => store.refusal());
   const vault = new Vault(folder.masterKey);
   const projects = new Projects(store.projects, clock);
   const keys = new Keys(store.keys, clock);

@@ -10,6 +10,7 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<string | Problem>;
   /** The kept bytes, readable in ranges; undefined where there are none. */
   open(key: string): Promise<Blob | undefined>;
+  /** Deletes them. What a disk at fault keeps is a stray then, which the next start clears. */
   delete(keys: readonly string[]): Promise<void>;
   /** Every key that was written before a wall time in milliseconds. */
   keys(writtenBefore: number): Promise<string[]>;
@@ -17,12 +18,17 @@ export interface BlobStore {
 
 const KEY = /^[0-9a-f]{32}$/;
 
-/** Blobs as files under `dir`, spread over 256 folders. A file and its folder are synced before `put` answers. */
-export function fileBlobs(dir: string): BlobStore {
+/**
+ * Blobs as files under `dir`, spread over 256 folders. A file and its folder are synced before `put` answers.
+ * `refusal` is asked first: a blob must not take the space that a full disk's reserve gave up for other work.
+ */
+export function fileBlobs(dir: string, refusal: () => Problem | undefined = () => undefined): BlobStore {
   const folderOf = (key: string) => join(dir, key.slice(0, 2));
   const pathOf = (key: string) => join(folderOf(key), key);
   return {
     async put(bytes) {
+      const refused = refusal();
+      if (refused) return refused;
       const key = randomBytes(16).toString("hex");
       try {
         await mkdir(folderOf(key), { recursive: true, mode: 0o700 });
@@ -31,8 +37,9 @@ export function fileBlobs(dir: string): BlobStore {
         await syncFolder(dir);
         return key;
       } catch (error) {
-        await rm(pathOf(key), { force: true });
-        return new Problem("STORAGE_UNAVAILABLE", `nothing was stored (${codeOf(error)}); send it again`, {
+        const code = codeOf(error);
+        await remove(pathOf(key));
+        return new Problem("STORAGE_UNAVAILABLE", `nothing was stored (${code}); send it again`, {
           headers: { "retry-after": "30" },
         });
       }
@@ -43,7 +50,7 @@ export function fileBlobs(dir: string): BlobStore {
       return (await file.exists()) ? file : undefined;
     },
     async delete(keys) {
-      for (const key of keys) if (KEY.test(key)) await rm(pathOf(key), { force: true });
+      for (const key of keys) if (KEY.test(key)) await remove(pathOf(key));
     },
     async keys(writtenBefore) {
       const found: string[] = [];
@@ -55,6 +62,15 @@ export function fileBlobs(dir: string): BlobStore {
       return found;
     },
   };
+}
+
+/** Removes a file, where the disk lets it. */
+async function remove(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    codeOf(error);
+  }
 }
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {

@@ -35,6 +35,8 @@ export interface Store {
   remembered(slot: Uint8Array): Promise<Remembered | undefined>;
   /** Remembers an answer that made nothing, such as a 409. */
   rememberAnswer(slot: Uint8Array, bodyHash: Uint8Array, answer: string): Stored<null>;
+  /** Why nothing new is taken at this moment, where that is known before it is tried: for work that would be in vain. */
+  refusal(): Problem | undefined;
   /** True while writes are taken. */
   writable(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** What a volume says that takes no more, or nothing at all: then there is no reserve, and intake stays refused. */
 const NO_ROOM = ["ENOSPC", "EDQUOT", "EROFS", "EIO"];
@@ -30,7 +31,7 @@ export class DiskReserve {
   spend(): boolean {
     if (this.#spent) return false;
     this.#spent = true;
-    rmSync(this.#path, { force: true });
+    this.#drop();
     return true;
   }
 
@@ -45,16 +46,38 @@ export class DiskReserve {
   }
 
   #lay(): boolean {
-    if (existsSync(this.#path) && statSync(this.#path).size === this.#bytes) return true;
     try {
+      if (existsSync(this.#path) && statSync(this.#path).size === this.#bytes) return true;
+      rmSync(this.#path, { force: true });
+      // Not tried in vain again and again, which would take the last room from others meanwhile; and not so that it
+      // leaves none, which would spend it at once.
+      if (freeBytes(dirname(this.#path)) < this.#bytes + this.#bytes / 4) return false;
       writeZeros(this.#path, this.#bytes);
       return true;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && NO_ROOM.includes(String(error.code)))) throw error;
-      rmSync(this.#path, { force: true });
+      if (!isNoRoom(error)) throw error;
+      this.#drop();
       return false;
     }
   }
+
+  #drop(): void {
+    try {
+      rmSync(this.#path, { force: true });
+    } catch (error) {
+      if (!isNoRoom(error)) throw error;
+    }
+  }
+}
+
+/** How much of a folder's volume is free, in bytes. */
+export function freeBytes(dir: string): number {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
+}
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof Error && "code" in error && NO_ROOM.includes(String(error.code));
 }
 
 function writeZeros(path: string, bytes: number): void {

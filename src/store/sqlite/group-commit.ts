@@ -32,6 +32,9 @@ type Job = {
 /** More than this many pieces of work make two transactions, so that reads get their turn between. */
 const MAX_BATCH = 512;
 
+/** While the disk is full, room is looked for at most this often. */
+const ROOM_MS = 1000;
+
 /**
  * The one writer. Work handed in during a turn of the event loop is committed together in one transaction with
  * `synchronous = FULL`, then all of it is answered: the fsync is shared, not skipped. Measured at 64 connections this
@@ -50,6 +53,7 @@ export class GroupCommit {
   readonly #rollback: Statement;
   #queue: Job[] = [];
   #scheduled = false;
+  #madeRoomAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(db: Database, clock: Clock, reserve: DiskReserve, hooks: TxHooks) {
@@ -179,9 +183,9 @@ export class GroupCommit {
     }
   }
 
-  /** A full disk spends the reserve once, so that what is not intake can be tried again at once; all else is refused. */
+  /** On a full disk room is made, so that what is not intake can be tried again at once; all else is refused. */
   #storageFailed(jobs: readonly Job[], error: unknown): void {
-    if (isDiskFull(error) && this.#reserve.spend()) {
+    if (isDiskFull(error) && this.#makeRoom()) {
       for (const job of jobs) if (job.intake) job.resolve(diskFull());
       const rest = jobs.filter((job) => !job.intake);
       if (rest.length > 0) this.#commitJobs(rest);
@@ -191,5 +195,22 @@ export class GroupCommit {
       if (isStorageFailure(error)) job.resolve(isDiskFull(error) ? diskFull() : unavailable(error.code));
       else job.reject(error);
     }
+  }
+
+  /**
+   * Spends the reserve, and moves the log's content into the database with it: the log's own space can then be written
+   * anew, which nobody else on the disk can take. Where that was just done, there is no more to gain: false.
+   */
+  #makeRoom(): boolean {
+    const now = this.#clock.gate();
+    if (!this.#reserve.spend() && now - this.#madeRoomAt < ROOM_MS) return false;
+    this.#madeRoomAt = now;
+    try {
+      this.#db.run("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      // Not even the reserve was enough for the log; it was given up all the same.
+      if (!isStorageFailure(error)) throw error;
+    }
+    return true;
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { statfsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { uuidText, uuidV7 } from "../../kernel/ids.ts";
@@ -10,10 +10,10 @@ import { Accept } from "./accept.ts";
 import { Claims } from "./claim.ts";
 import { Core } from "./core.ts";
 import { lockFolder, openDatabase } from "./database.ts";
-import { DiskReserve } from "./disk-reserve.ts";
+import { DiskReserve, freeBytes } from "./disk-reserve.ts";
 import { DuplicateMemory } from "./duplicate-memory.ts";
 import { historyOf } from "./event-history.ts";
-import { isStorageFailure } from "./failures.ts";
+import { diskFull, isStorageFailure } from "./failures.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { LeaseRows } from "./lease-rows.ts";
 import { Listing } from "./list.ts";
@@ -42,6 +42,7 @@ export type SqliteOptions = {
 /** Gate time is promised this far ahead, so that it need not be written with each transaction. */
 const GATE_AHEAD_MS = 1000;
 const RESERVE_MAX = 16 * 1024 * 1024;
+const RESERVE = "reserve";
 const RESERVE_CHECK_MS = 2000;
 
 /**
@@ -71,7 +72,7 @@ async function assemble(
   const timeline = new Timeline(core);
   const sweep = new Sweep(core, leases);
   const memory = new DuplicateMemory(db, duplicatesGathered);
-  const reserve = new DiskReserve(join(dataDir, "reserve"), reserveBytes ?? reserveSize(dataDir));
+  const reserve = new DiskReserve(join(dataDir, RESERVE), reserveBytes ?? reserveSize(dataDir));
   const listeners = new Set<(changes: readonly Change[]) => void>();
   let gatePromised = Number.NEGATIVE_INFINITY;
   const writer = new GroupCommit(db, clock, reserve, {
@@ -117,6 +118,7 @@ async function assemble(
     rememberAnswer: (slot, bodyHash, answer) =>
       writer.run((tx) => rememberAnswer(db, tx, null, { slot, bodyHash, answer: () => answer })),
     remembered: async (slot) => rememberedAnswer(db, clock.gate(), slot),
+    refusal: () => (reserve.spent ? diskFull() : undefined),
     writable: async () => !reserve.spent && !isProblem(await writer.run((tx) => setMeta(db, "probe", String(tx.wall)))),
     async close() {
       sweep.stop();
@@ -192,10 +194,10 @@ function changeCursors(db: Database): { oldest: number; newest: number } {
   return { oldest: first ? first.cursor - 1 : newest, newest };
 }
 
-/** A sixteenth of what is free, at most 16 MiB, so that a small volume is not filled by its own reserve. */
+/** A sixteenth of what is free, so that a small volume is not filled by its own reserve, but what lies there stays. */
 function reserveSize(dataDir: string): number {
-  const { bavail, bsize } = statfsSync(dataDir);
-  return Math.min(RESERVE_MAX, Math.floor((bavail * bsize) / 16));
+  const laid = statSync(join(dataDir, RESERVE), { throwIfNoEntry: false })?.size ?? 0;
+  return Math.min(RESERVE_MAX, Math.max(laid, Math.floor(freeBytes(dataDir) / 16)));
 }
 
 function workspace(db: Database, clock: Clock): string {
