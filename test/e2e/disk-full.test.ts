@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Answer, type Daemon, postern, startDaemon } from "../support/daemon.ts";
-import { describeWith, needsBinary, testWith } from "../support/needs.ts";
+import { describeWith, needsBinary, needsCommand, testWith } from "../support/needs.ts";
+import { Fault } from "./disk/fault.ts";
 import { Sender } from "./disk/sender.ts";
 import { MIB, needsVolumes, Volume } from "./disk/volume.ts";
 
@@ -169,4 +170,49 @@ describeWith(needsBinary(), needsVolumes())("a read-only data folder", () => {
     },
     LIMIT_MS,
   );
+});
+
+/** All that a daemon writes in its folder. */
+function writtenIn(dataDir: string): string[] {
+  return ["", "postern.db", "postern.db-wal", "postern.db-shm", "reserve", "blobs"].map((name) => join(dataDir, name));
+}
+
+describeWith(needsBinary(), needsCommand("strace"))("a disk that fails under a running daemon", () => {
+  for (const [error, what] of [
+    ["EROFS", "turned read-only"],
+    ["EIO", "answers with input/output errors"],
+  ] as const) {
+    testWith()(
+      `and ${what}: reading goes on, the rest answers 503, and all is well when the disk is`,
+      async () => {
+        const daemon = await startDaemon();
+        const sender = await Sender.prepare(daemon);
+        for (let i = 0; i < 20; i++) await sender.send(`before-${i}`, 2000);
+        await sender.work(3);
+        const claimed = await daemon.api("/v1/inbox/claim", { body: {}, key: sender.key });
+        const [claim] = claimed.json<{ claims: { event: { id: string } }[] }>().claims;
+
+        const fault = await Fault.begin(daemon.pid, error, writtenIn(daemon.dataDir));
+        for (let i = 0; i < 5; i++) expectRefusal(await sender.send(`during-${i}`, 2000));
+        const ack = { method: "POST", key: sender.key };
+        expectRefusal(await daemon.api(`/v1/events/${claim?.event.id}/ack`, ack));
+        expectRefusal(await daemon.api("/v1/inbox/claim", { body: {}, key: sender.key }));
+        expect((await daemon.api("/readyz")).status).toBe(503);
+        expect((await daemon.api("/healthz")).status).toBe(200);
+        await sender.expectAll();
+        expect((await daemon.operator(`/v1/events/${claim?.event.id}`)).status).toBe(200);
+
+        await fault.end();
+        expect((await untilTaken(sender, "during-0", 2000)).json()).toMatchObject({ duplicate: false });
+        expect((await daemon.api(`/v1/events/${claim?.event.id}/ack`, ack)).status).toBe(200);
+        expect((await daemon.api("/readyz")).status).toBe(200);
+        await sender.expectAll();
+        await daemon.kill9();
+        await daemon.start();
+        await sender.expectAll();
+        expect(await daemon.stop()).toBe(0);
+      },
+      LIMIT_MS,
+    );
+  }
 });
