@@ -17,13 +17,16 @@ export type Settle =
   | { action: "nack"; retry?: boolean | undefined; reason?: string | undefined }
   | { action: "release"; delay_seconds?: number | undefined };
 
+/** Ends a wait or stream: its holder lost its right, or there is no more waiting for anyone. */
+type Stop = (why: "lost" | "over") => void;
+
 /** The life of events: waiting for them, leasing and settling them, bringing them back. */
 export class Inbox {
   readonly waiters = new Waiters();
   readonly #store: Store;
   readonly #clock: Clock;
   /** The waits of each holder, so that a key that stops being active loses them at once. */
-  readonly #waits = new Map<string, Set<() => void>>();
+  readonly #waits = new Map<string, Set<Stop>>();
   readonly #stop: () => void;
 
   constructor(store: Store, clock: Clock) {
@@ -95,12 +98,18 @@ export class Inbox {
   ): Promise<T | undefined> {
     const end = new AbortController();
     const abort = () => end.abort();
-    const leave = this.attend(caller.holder, abort);
+    let lost = false;
+    const leave = this.attend(caller.holder, (why) => {
+      lost ||= why === "lost";
+      abort();
+    });
     caller.signal.addEventListener("abort", abort);
     const cancel = this.#clock.after(timeoutMs, abort);
     try {
       if (caller.signal.aborted) return undefined;
-      return await this.waiters.until({ project: caller.project, filter, takes }, end.signal, look);
+      const found = await this.waiters.until({ project: caller.project, filter, takes }, end.signal, look);
+      // Leases that a lost holder took in this very moment are released with its others.
+      return lost ? undefined : found;
     } finally {
       cancel();
       caller.signal.removeEventListener("abort", abort);
@@ -109,8 +118,8 @@ export class Inbox {
   }
 
   /** Notes a wait or stream of a holder; `stop` ends it when the holder loses its right or the daemon stops. */
-  attend(holder: string, stop: () => void): () => void {
-    const waits = this.#waits.get(holder) ?? new Set<() => void>();
+  attend(holder: string, stop: Stop): () => void {
+    const waits = this.#waits.get(holder) ?? new Set<Stop>();
     this.#waits.set(holder, waits.add(stop));
     return () => {
       waits.delete(stop);
@@ -125,14 +134,14 @@ export class Inbox {
 
   /** Ends the waits of a holder that lost its right, and gives its leases back uncounted. */
   async dismiss(holder: string): Promise<Problem | undefined> {
-    for (const stop of [...(this.#waits.get(holder) ?? [])]) stop();
+    for (const stop of [...(this.#waits.get(holder) ?? [])]) stop("lost");
     const released = await this.#store.leases.releaseAll(holder);
     return isProblem(released) ? released : undefined;
   }
 
   /** Ends every wait politely, as if its time were over. */
   endWaits(): void {
-    for (const waits of [...this.#waits.values()]) for (const stop of [...waits]) stop();
+    for (const waits of [...this.#waits.values()]) for (const stop of [...waits]) stop("over");
   }
 
   async get(project: Id<"prj">, id: Id<"evt">): Promise<EventRecord | Problem> {

@@ -11,8 +11,7 @@ const KEPT_MS = 15_000;
 export class Tallies {
   readonly #store: Store;
   readonly #now: () => number;
-  #tallies: Tally[] = [];
-  #at = Number.NEGATIVE_INFINITY;
+  #last: { at: number; tallies: Promise<Tally[]> } | undefined;
 
   /** `now` is gate time in milliseconds. */
   constructor(store: Store, now: () => number) {
@@ -20,11 +19,17 @@ export class Tallies {
     this.#now = now;
   }
 
-  /** The counts, at most 15 seconds old. */
+  /** The counts, at most 15 seconds old; who asks while they are counted gets the same. */
   async all(): Promise<readonly Tally[]> {
-    if (this.#now() - this.#at < KEPT_MS) return this.#tallies;
-    this.#at = this.#now();
-    this.#tallies = await this.#store.upkeep.counts();
-    return this.#tallies;
+    const at = this.#now();
+    if (this.#last && at - this.#last.at < KEPT_MS) return this.#last.tallies;
+    const last = { at, tallies: this.#store.upkeep.counts() };
+    this.#last = last;
+    try {
+      return await last.tallies;
+    } catch (error) {
+      if (this.#last === last) this.#last = undefined;
+      throw error;
+    }
   }
 }

@@ -2,9 +2,12 @@ import { glob } from "../kernel/glob.ts";
 import type { Id } from "../kernel/ids.ts";
 import type { Change, EventFilter } from "../store/types.ts";
 
-/** `first`: one that would take the event, so that only the first of its bucket need look. */
-type Waiter = { wake: () => void; first: boolean; woken: boolean };
-type Bucket = { matches: (change: Change) => boolean; waiters: Set<Waiter> };
+type Waiter = { wake: () => void; woken: boolean };
+
+/** Those with one filter. Of the takers, who would take the event, only the first need look; each longest waiting first. */
+type Bucket = { matches: (change: Change) => boolean; takers: Set<Waiter>; lookers: Set<Waiter> };
+
+type Wanted = { project: Id<"prj">; filter: EventFilter; takes: boolean };
 
 /**
  * Who waits for an event to become claimable. A waiter is woken when a matching one does, and looks for itself; it costs
@@ -25,7 +28,9 @@ export class Waiters {
     for (const change of changes) {
       if (!change.ready) continue;
       for (const bucket of this.#projects.get(change.project)?.values() ?? []) {
-        if (bucket.matches(change)) wakeBucket(bucket);
+        if (!bucket.matches(change)) continue;
+        for (const looker of bucket.lookers) wake(looker);
+        wakeTaker(bucket);
       }
     }
   }
@@ -35,14 +40,10 @@ export class Waiters {
    * `until` fires. It waits before it looks the first time, so that nothing that comes between is missed.
    * With `takes`, looking takes the event: each change then wakes one such waiter of a bucket, the longest waiting.
    */
-  async until<T>(
-    wanted: { project: Id<"prj">; filter: EventFilter; takes: boolean },
-    until: AbortSignal,
-    look: () => Promise<T | undefined>,
-  ): Promise<T | undefined> {
+  async until<T>(wanted: Wanted, until: AbortSignal, look: () => Promise<T | undefined>): Promise<T | undefined> {
     let turn = Promise.withResolvers<void>();
-    const waiter: Waiter = { first: wanted.takes, woken: false, wake: () => turn.resolve() };
-    const { bucket, leave } = this.#enter(wanted.project, wanted.filter, waiter);
+    const waiter: Waiter = { woken: false, wake: () => turn.resolve() };
+    const { bucket, leave } = this.#enter(wanted, waiter);
     const stop = () => turn.resolve();
     until.addEventListener("abort", stop);
     try {
@@ -58,34 +59,39 @@ export class Waiters {
       until.removeEventListener("abort", stop);
       leave();
       // Woken, but gone before it looked: the next in line gets the call.
-      if (waiter.first && waiter.woken) wakeBucket(bucket);
+      if (wanted.takes && waiter.woken) wakeTaker(bucket);
     }
   }
 
-  #enter(project: Id<"prj">, filter: EventFilter, waiter: Waiter): { bucket: Bucket; leave: () => void } {
+  #enter({ project, filter, takes }: Wanted, waiter: Waiter): { bucket: Bucket; leave: () => void } {
     const key = JSON.stringify([filter.source, filter.type, filter.channel, filter.verified]);
     const buckets = this.#projects.get(project) ?? new Map<string, Bucket>();
-    const bucket = buckets.get(key) ?? { matches: changeMatcher(filter), waiters: new Set() };
+    const bucket = buckets.get(key) ?? { matches: changeMatcher(filter), takers: new Set(), lookers: new Set() };
     this.#projects.set(project, buckets.set(key, bucket));
-    bucket.waiters.add(waiter);
+    const waiters = takes ? bucket.takers : bucket.lookers;
+    waiters.add(waiter);
     this.#count++;
     const leave = () => {
       this.#count--;
-      bucket.waiters.delete(waiter);
-      if (bucket.waiters.size === 0 && buckets.get(key) === bucket) buckets.delete(key);
+      waiters.delete(waiter);
+      if (bucket.takers.size + bucket.lookers.size === 0 && buckets.get(key) === bucket) buckets.delete(key);
       if (buckets.size === 0 && this.#projects.get(project) === buckets) this.#projects.delete(project);
     };
     return { bucket, leave };
   }
 }
 
-function wakeBucket(bucket: Bucket): void {
-  let taken = false;
-  for (const waiter of bucket.waiters) {
-    if (waiter.first && (taken || waiter.woken)) continue;
-    taken ||= waiter.first;
-    waiter.woken = true;
-    waiter.wake();
+function wake(waiter: Waiter): void {
+  waiter.woken = true;
+  waiter.wake();
+}
+
+/** Wakes the longest waiting that is not on its way already, and looks at no more of them. */
+function wakeTaker({ takers }: Bucket): void {
+  for (const taker of takers) {
+    if (taker.woken) continue;
+    wake(taker);
+    return;
   }
 }
 

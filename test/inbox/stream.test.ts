@@ -85,3 +85,23 @@ inboxTest("it ends with its signal: at once while idle, and after what it is tel
   for await (const _ of on.inbox.changes(on.bed.project, 0, AbortSignal.abort())) told++;
   expect(told).toBe(3);
 });
+
+inboxTest("what comes while a reader is busy with another change is told in its turn, once", async (on) => {
+  const end = new AbortController();
+  const changes = on.inbox.changes(on.bed.project, 0, end.signal);
+  const told: string[] = [];
+  await on.bed.arrive({ type: "t.0" });
+  for (let i = 1; i <= 5; i++) {
+    const next = await changes.next();
+    if (!next.done) told.push(next.value.event.type);
+    // The reader has not come back for more: nobody waits for what arrives now.
+    await on.bed.arrive({ type: `t.${i}` });
+    await turns();
+  }
+  expect(told).toEqual(["t.0", "t.1", "t.2", "t.3", "t.4"]);
+  const last = await changes.next();
+  expect(!last.done && last.value.event.type).toBe("t.5");
+  const idle = changes.next();
+  end.abort();
+  expect((await idle).done).toBe(true);
+});
