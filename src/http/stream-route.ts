@@ -66,7 +66,8 @@ function streamBody(
   return new ReadableStream({
     start(controller) {
       const open = start.reset ? "event: reset\ndata: {}\n\n" : "";
-      controller.enqueue(encoder.encode(`: postern\n\n${open}`));
+      // An id without data is no event, but tells the client where to resume from if nothing comes before a break.
+      controller.enqueue(encoder.encode(`: postern\nid: ${start.after}\n\n${open}`));
       beat = setInterval(() => controller.enqueue(encoder.encode(": beat\n\n")), BEAT_MS);
       beat.unref();
     },
