@@ -117,6 +117,20 @@ export function dueRules(rule: Rule): void {
     expect((await bed.claimNext({}, 2000)).every((claim) => claim.event.attempts === 1)).toBe(true);
   });
 
+  rule("of many that ran out at one moment, none can be settled or extended, moved on or not yet", async (bed) => {
+    await Promise.all(Array.from({ length: 1300 }, () => bed.store.events.accept(bed.newEvent({ payload: null }))));
+    const claims = await ok(bed.store.leases.claimNext(bed.project, {}, "key_a", 1300, 30 * SECOND));
+    await bed.restart(30 * SECOND);
+    const late = [claims[0], claims[1299]].flatMap((claim) => claim ?? []);
+    for (const claim of late) {
+      const { event, lease } = claim;
+      await refused(bed.store.leases.extend(bed.project, event.id, "key_a", lease.id, HOUR), "LEASE_NOT_HELD");
+      await refused(bed.settle(claim, ACK), "LEASE_NOT_HELD");
+    }
+    await bed.clock.advance(1);
+    for (const { event } of late) expect(await bed.event(event.id)).toMatchObject({ status: "pending", attempts: 1 });
+  });
+
   rule("listeners hear of each way into being claimable, once it is durable", async (bed) => {
     const heard: string[] = [];
     bed.store.onCommit((changes) => {

@@ -108,6 +108,8 @@ export function settlingRules(rule: Rule): void {
       expect(await bed.historyKinds(claim.event)).toHaveLength(3);
       await bed.clock.advance(HOUR);
       await bed.claimNext({}, 1, "key_b");
+      await bed.clock.advance(300 * SECOND);
+      await bed.claimNext({}, 1, "key_b");
       const now = await bed.event(claim.event.id);
       expect(await bed.settled(claim, act)).toEqual(first);
       await bed.restart();
@@ -172,10 +174,16 @@ export function settlingRules(rule: Rule): void {
     expect((await bed.settled(claim, ACK)).event).toMatchObject({ status: "done", attempts: 0 });
   });
 
-  rule("a requeue begins the count of releases anew", async (bed) => {
+  rule("a release with a delay counts too, and a requeue begins the count anew", async (bed) => {
     const event = await bed.arrive();
-    for (let i = 0; i < 20; i++) await bed.settled(await bed.claimed(event), RELEASE);
-    await bed.settled(await bed.claimed(event), ACK);
+    for (let i = 0; i < 10; i++) await bed.settled(await bed.claimed(event), RELEASE);
+    for (let i = 0; i < 10; i++) {
+      await bed.settled(await bed.claimed(event), { action: "release", delayMs: SECOND });
+      await bed.clock.advance(SECOND);
+    }
+    const claim = await bed.claimed(event);
+    await refused(bed.settle(claim, RELEASE), "RELEASE_LIMIT");
+    await bed.settled(claim, ACK);
     await ok(bed.store.events.requeue(bed.project, event.id, "key_m"));
     for (let i = 0; i < 20; i++) await bed.settled(await bed.claimed(event), RELEASE);
     await refused(bed.settle(await bed.claimed(event), RELEASE), "RELEASE_LIMIT");
