@@ -1,4 +1,4 @@
-import { type Clock, rfc3339 } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { type Id, newId } from "../kernel/ids.ts";
 import { invalid, isProblem, Problem } from "../kernel/problems.ts";
 import type { KeyKind, Preset, Scope } from "../kernel/scopes.ts";
@@ -6,14 +6,11 @@ import { randomToken, sha256Of } from "../kernel/secrets.ts";
 import type { KeyStore } from "../store/store.ts";
 import type { KeyRecord, Remember } from "../store/types.ts";
 import { type Actor, holderOf, isPerson } from "./actor.ts";
+import { KeyRing, type LiveState } from "./key-ring.ts";
 import { type KeyMove, MOVES, PARTICIPLE, wantedScopes, widerThan } from "./key-rules.ts";
 import { Turns } from "./turns.ts";
 
-/** What a key is right now: its stored state, or that its time is over. */
-export type LiveState = KeyRecord["state"] | "expired";
-
 const TOKEN_KINDS: Readonly<Record<KeyKind, string>> = { management: "mgmt", application: "app", intake: "intake" };
-const TOKEN = /^pst_(?:mgmt|app|intake)_[A-Za-z0-9_-]{27,64}$/;
 
 /** 192 random bits; the contract asks for at least 160. */
 const SECRET_BYTES = 24;
@@ -36,16 +33,11 @@ const HOLDING: readonly Scope[] = ["inbox:read", "inbox:write"];
 /**
  * The API keys: made, looked up by token, and moved between their states. All are held in memory, written through the store.
  * Tokens are stored as SHA-256: they are random, so a slow hash would protect nothing more.
- *
- * A key that a key made is never wider and never more alive than its maker, whatever becomes of the maker later: every
- * record that is handed out has its scopes and its end cut to the maker's.
  */
 export class Keys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
-  /** As they are stored. */
-  readonly #byId = new Map<string, KeyRecord>();
-  readonly #byHash = new Map<string, Id<"key">>();
+  readonly #ring: KeyRing;
   readonly #lost: ((key: KeyRecord) => void)[] = [];
   readonly #expiries = new Map<string, () => void>();
   readonly #turns = new Turns();
@@ -53,21 +45,22 @@ export class Keys {
   constructor(store: KeyStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
+    this.#ring = new KeyRing(clock);
   }
 
   /** Reads them; those that are there no more, with their project, have lost their life. */
   async load(): Promise<void> {
     const stored = await this.#store.list();
-    const before = [...this.#byId.values()];
+    const before = this.#ring.all();
     for (const cancel of this.#expiries.values()) cancel();
-    for (const map of [this.#byId, this.#byHash, this.#expiries]) map.clear();
+    this.#expiries.clear();
+    this.#ring.clear();
     for (const key of stored) this.#keep(key);
-    for (const key of before) if (!this.#byId.has(key.id)) this.#tellLost(key);
+    for (const key of before) if (!this.#ring.stored(key.id)) this.#tellLost(key);
   }
 
   #keep(key: KeyRecord): void {
-    this.#byId.set(key.id, key);
-    this.#byHash.set(Buffer.from(key.hash).toString("base64"), key.id);
+    this.#ring.put(key);
     this.#watchExpiry(key);
   }
 
@@ -78,14 +71,10 @@ export class Keys {
     if (key.expiresAt === null || key.state !== "active") return;
     const left = key.expiresAt - this.#clock.wall();
     const cancel = this.#clock.after(Math.min(left, LOOK_AGAIN_MS), () => {
-      if (this.#isOver(key)) this.#tellLost(key);
+      if (this.#ring.isOver(key)) this.#tellLost(key);
       else this.#watchExpiry(key);
     });
     this.#expiries.set(key.id, cancel);
-  }
-
-  #isOver({ expiresAt }: KeyRecord): boolean {
-    return expiresAt !== null && expiresAt <= this.#clock.wall();
   }
 
   /** Called with each key that stops being active: its waits end and its leases are released. */
@@ -95,64 +84,27 @@ export class Keys {
 
   /** The key of a token, whatever its state, a deleted one included; undefined for an unknown token. */
   byToken(token: string): KeyRecord | undefined {
-    if (!TOKEN.test(token)) return undefined;
-    const id = this.#byHash.get(Buffer.from(sha256Of(token)).toString("base64"));
-    const key = id && this.#byId.get(id);
-    return key && this.#live(key);
-  }
-
-  /** The record with its scopes and its end cut to its maker's. */
-  #live(key: KeyRecord): KeyRecord {
-    const maker = this.#makerOf(key);
-    if (!maker) return key;
-    const { scopes, expiresAt } = maker;
-    return {
-      ...key,
-      scopes: key.scopes.filter((scope) => scopes.includes(scope)),
-      expiresAt: expiresAt === null ? key.expiresAt : Math.min(key.expiresAt ?? expiresAt, expiresAt),
-    };
-  }
-
-  /** The key that made this one; undefined where a person or the operator did. */
-  #makerOf(key: KeyRecord): KeyRecord | undefined {
-    const maker = this.#byId.get(key.creator);
-    return maker && this.#live(maker);
+    return this.#ring.byToken(token);
   }
 
   /** The state that counts: a key is never more alive than the key that made it. */
   stateOf(key: KeyRecord): LiveState {
-    const known = this.#byId.get(key.id);
-    if (!known) return "revoked";
-    if (known.state !== "active") return known.state;
-    if (this.#isOver(known)) return "expired";
-    const maker = this.#makerOf(known);
-    return maker ? this.stateOf(maker) : "active";
+    return this.#ring.stateOf(key);
   }
 
   /** Undefined where the key may act now; otherwise why not. */
   refusal(key: KeyRecord): Problem | undefined {
-    const state = this.stateOf(key);
-    if (state === "active") return undefined;
-    const maker = this.#makerOf(key);
-    const inherited = maker !== undefined && this.#byId.get(key.id)?.state === "active" && !this.#isOver(key);
-    const which = inherited ? `the key that made this one, ${key.creator},` : "this key";
-    const end = key.expiresAt === null ? "" : ` at ${rfc3339(key.expiresAt)}`;
-    if (state === "frozen") {
-      return new Problem("KEY_FROZEN", `${which} is frozen; a person or another management key thaws it`);
-    }
-    if (state === "contained") return new Problem("KEY_CONTAINED", `${which} is locked down; only a person lifts that`);
-    if (state === "expired") return new Problem("KEY_EXPIRED", `${which} ran out${end}; ask for a new one`);
-    return new Problem("KEY_REVOKED", `${which} was revoked for good; ask for a new one`);
+    return this.#ring.refusal(key);
   }
 
   list(project: Id<"prj">): KeyRecord[] {
-    const all = [...this.#byId.values()].filter((key) => key.project === project && !key.hidden);
-    return all.sort(byId).map((key) => this.#live(key));
+    const all = this.#ring.all().filter((key) => key.project === project && !key.hidden);
+    return all.sort(byId).map((key) => this.#ring.live(key));
   }
 
   get(project: Id<"prj">, id: Id<"key">): KeyRecord | undefined {
-    const key = this.#byId.get(id);
-    return key && key.project === project && !key.hidden ? this.#live(key) : undefined;
+    const key = this.#ring.stored(id);
+    return key && key.project === project && !key.hidden ? this.#ring.live(key) : undefined;
   }
 
   /** Makes a key; the token is in this answer only. */
@@ -201,7 +153,7 @@ export class Keys {
 
   /** A key as it stands now, which may be later than when it was looked up. */
   #now(key: KeyRecord): KeyRecord {
-    return this.#live(this.#byId.get(key.id) ?? key);
+    return this.#ring.live(this.#ring.stored(key.id) ?? key);
   }
 
   /** Changes a key's name, scopes or expiry. */
@@ -211,7 +163,7 @@ export class Keys {
     change: { name?: string | undefined; scopes?: readonly Scope[] | undefined; expiresAt?: number | null | undefined },
   ): Promise<KeyRecord | Problem> {
     return this.#turns.take(id, async () => {
-      const key = this.#byId.get(id);
+      const key = this.#ring.stored(id);
       if (!key) return noSuchKey(id);
       const { name = key.name, expiresAt = key.expiresAt } = change;
       const scopes = change.scopes ? wantedScopes(key.kind, { scopes: change.scopes }) : key.scopes;
@@ -228,7 +180,7 @@ export class Keys {
       return invalid("expires_at", "lies in the past; `revoke` ends a key at once");
     }
     const wider = actor.kind === "key" ? widerThan(this.#now(actor.key), scopes, expiresAt) : undefined;
-    const maker = this.#makerOf(key);
+    const maker = this.#ring.makerOf(key);
     if (wider || !maker) return wider;
     const added = scopes.filter((scope) => !key.scopes.includes(scope));
     const end = expiresAt === key.expiresAt ? maker.expiresAt : expiresAt;
@@ -238,7 +190,7 @@ export class Keys {
   /** Moves a key to another state, as far as who asks may. */
   async move(actor: Actor, { id }: { id: Id<"key"> }, to: KeyMove): Promise<KeyRecord | Problem> {
     return this.#turns.take(id, async () => {
-      const key = this.#byId.get(id);
+      const key = this.#ring.stored(id);
       if (!key) return noSuchKey(id);
       const refused = this.#mayTouch(actor, key, to);
       if (refused) return refused;
@@ -246,7 +198,7 @@ export class Keys {
         return new Problem("NOT_ALLOWED", "only a person lifts a containment: `postern keys lift ID` by the operator");
       }
       const [from, state] = MOVES[to];
-      if (key.state === state) return this.#live(key);
+      if (key.state === state) return this.#ring.live(key);
       if (from.includes(key.state)) return this.#write(key, { state });
       return new Problem("STATE_CONFLICT", `a ${key.state} key cannot be ${PARTICIPLE[to]}`);
     });
@@ -255,7 +207,7 @@ export class Keys {
   /** Revokes a key and takes it out of every list. */
   async hide(actor: Actor, { id }: { id: Id<"key"> }): Promise<KeyRecord | Problem> {
     return this.#turns.take(id, async () => {
-      const key = this.#byId.get(id);
+      const key = this.#ring.stored(id);
       if (!key || key.hidden) return noSuchKey(id);
       return this.#mayTouch(actor, key, "delete") ?? this.#write(key, { state: "revoked", hidden: true });
     });
@@ -269,7 +221,7 @@ export class Keys {
     }
     const refused = this.refusal(actor.key);
     if (refused || what !== "change") return refused;
-    const live = this.#live(key);
+    const live = this.#ring.live(key);
     if (!widerThan(this.#now(actor.key), live.scopes, live.expiresAt)) return undefined;
     return new Problem("NOT_ALLOWED", "a key cannot change one that is wider or lives longer than itself");
   }
@@ -280,13 +232,13 @@ export class Keys {
     this.#keep(next);
     const narrowed = HOLDING.some((scope) => key.scopes.includes(scope) && !next.scopes.includes(scope));
     if ((key.state === "active" && next.state !== "active") || narrowed) this.#tellLost(next);
-    return this.#live(next);
+    return this.#ring.live(next);
   }
 
   /** Tells of the key and of every key it made, which lost its life with it. */
   #tellLost(key: KeyRecord): void {
     for (const listener of this.#lost) listener(key);
-    for (const child of this.#byId.values()) if (child.creator === key.id) this.#tellLost(child);
+    for (const child of this.#ring.all()) if (child.creator === key.id) this.#tellLost(child);
   }
 }
 
