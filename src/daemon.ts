@@ -88,9 +88,10 @@ export async function serve(load: LoadOptions): Promise<void> {
   const folder = openDataFolder(config.data_dir);
   const parts = await assemble(folder, { maxBodyBytes: config.http.max_body_bytes });
   await declare(parts.services, loaded, load, log);
+  const upkeep = startRetention(parts.services, config.retention, log);
+  await upkeep.begun;
   const doors = await openDoors(parts, config, folder.socket, log);
   if ("wrong" in doors) throw new StartRefusal(doors.wrong);
-  const upkeep = startRetention(parts.services, config.retention, log);
   greet(parts.services, doors.url(), folder, config);
   notifyReady(`listening on ${doors.url()}`);
   const watchdog = keepWatchdog();

@@ -21,6 +21,8 @@ const RETRY_MS = 60_000;
 export type Retainer = {
   /** Holds to other limits from now on, beginning at once. */
   follow: (retention: Config["retention"]) => void;
+  /** Resolves when it knows which blobs are an earlier run's; before that none may be written, lest it be taken for a stray. */
+  begun: Promise<void>;
   stop: () => void;
 };
 
@@ -42,8 +44,12 @@ export function startRetention(deps: Deps, retention: Config["retention"], log: 
     }
   };
   later(0);
-  void clearOrphans(deps).catch((error) => log.error("stray blobs were not cleared", { error: String(error) }));
+  // No time tells them apart: a file's is a little behind the clock's, and that may be set back.
+  const earlier = deps.blobs.keys(Number.POSITIVE_INFINITY);
+  const failed = (error: unknown) => log.error("stray blobs were not cleared", { error: String(error) });
+  const begun = earlier.then((keys) => void clearOrphans(deps, keys).catch(failed), failed);
   return {
+    begun,
     follow(now) {
       limits = now;
       later(0);
@@ -73,9 +79,7 @@ async function retain(deps: Deps, retention: Config["retention"], log: Log): Pro
 }
 
 /** A crash between a blob and its event, or between a purge and its blob, leaves a blob that no event holds. */
-async function clearOrphans({ blobs, store, clock }: Deps): Promise<void> {
-  // What is written from now on may wait for its event's commit.
-  const keys = await blobs.keys(clock.wall());
+async function clearOrphans({ blobs, store }: Deps, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   const held = await store.upkeep.heldBlobs(keys);
   await blobs.delete(keys.filter((key) => !held.has(key)));

@@ -12,7 +12,7 @@ export interface BlobStore {
   open(key: string): Promise<Blob | undefined>;
   /** Deletes them. What a disk at fault keeps is a stray then, which the next start clears. */
   delete(keys: readonly string[]): Promise<void>;
-  /** Every key that was written before a wall time in milliseconds. */
+  /** Every key that was written before a wall time in milliseconds; infinity: every key. */
   keys(writtenBefore: number): Promise<string[]>;
 }
 
@@ -56,12 +56,16 @@ export function fileBlobs(dir: string, refusal: () => Problem | undefined = () =
       const found: string[] = [];
       for (const folder of await readdir(dir)) {
         for (const name of await readdir(join(dir, folder))) {
-          if (KEY.test(name) && (await stat(pathOf(name))).mtimeMs < writtenBefore) found.push(name);
+          if (KEY.test(name) && (await isOlder(pathOf(name), writtenBefore))) found.push(name);
         }
       }
       return found;
     },
   };
+}
+
+async function isOlder(path: string, than: number): Promise<boolean> {
+  return than === Number.POSITIVE_INFINITY || (await stat(path)).mtimeMs < than;
 }
 
 /** Removes a file, where the disk lets it. */
