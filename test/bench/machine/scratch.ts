@@ -1,9 +1,16 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** linux/magic.h */
 const TMPFS = 0x01021994;
+
+/** What the bench of this checkout keeps for its next runs: the large data folders. */
+export function cacheDir(): string {
+  const dir = join(tmpdir(), "postern-bench-cache");
+  mkdirSync(dir, { recursive: true });
+  return dir;
+}
 
 /** Where data folders lie while the bench runs: a disk, since on a tmpfs an fsync costs nothing. */
 export class Scratch {

@@ -8,8 +8,9 @@ import { HttpConnection } from "../load/http-connection.ts";
 import { Transmissions } from "../load/transmissions.ts";
 import { freePort } from "../machine/free-port.ts";
 import { type Child, spawnServer, stopServer } from "../machine/pinned.ts";
+import type { Scratch } from "../machine/scratch.ts";
 import { until } from "../machine/until.ts";
-import type { Counts, Peer, Side } from "./peer.ts";
+import type { Counts, Peer, Side, Worker } from "./peer.ts";
 import { posternWorker } from "./postern-worker.ts";
 
 const SECRET = "a secret of the bench, shared with GitHub";
@@ -17,6 +18,7 @@ const SECRET = "a secret of the bench, shared with GitHub";
 /** A running Postern, with what the bench needs to use it. */
 export type PosternSide = Side & {
   ingest: NonNullable<Side["ingest"]>;
+  worker: () => Promise<Worker>;
   child: Child;
   port: number;
   /** An application key's token. */
@@ -28,8 +30,16 @@ export const postern: Peer = {
   name: "Postern",
   how: "the built binary with its defaults, mail off, log level warn",
   missing: () => (existsSync(binaryPath) ? undefined : "`bun run build` makes it"),
-  start: (scratch) => startPostern([binaryPath, "serve"], scratch.dir("postern")),
+  start: startBuiltPostern,
 };
+
+/** How the built binary is started. */
+export const posternCommand: readonly string[] = [binaryPath, "serve"];
+
+/** Starts the built binary on a new data folder. */
+export function startBuiltPostern(scratch: Scratch): Promise<PosternSide> {
+  return startPostern(posternCommand, scratch.dir("postern"));
+}
 
 /** Starts a Postern on the servers' core and makes it a source of kind `github` and a key. */
 export async function startPostern(command: readonly string[], dataDir: string): Promise<PosternSide> {

@@ -1,122 +1,128 @@
-import { binaryPath } from "../../support/paths.ts";
-import { type Stock, stockedFolder } from "../fixtures/folder.ts";
+import { backlogFolder } from "../fixtures/backlog-folder.ts";
+import { type BacklogSize, SIZES, SMALLEST } from "../fixtures/backlog-sizes.ts";
 import { closedLoop } from "../load/closed-loop.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { median } from "../load/statistics.ts";
 import { Transmissions } from "../load/transmissions.ts";
-import { type PosternSide, startPostern } from "../peers/postern.ts";
-import { ms, perSecond, type Section, type Target, times } from "../report.ts";
-import type { Effort, Scenario, Setting } from "../scenario.ts";
+import { type PosternSide, posternCommand, startPostern } from "../peers/postern.ts";
+import { perSecond, type Section, type Target, times } from "../report.ts";
+import type { Scenario, Setting } from "../scenario.ts";
 
-const SMALL: Stock = { pending: 1000, done: 0 };
-/** The largest stock; the start-up is measured on it too. */
-export const MILLION: Stock = { pending: 1_000_000, done: 1_000_000 };
-const STOCKS: readonly Stock[] = [SMALL, { pending: 100_000, done: 0 }, MILLION];
-const CONNECTIONS = [1, 16, 64];
-const ALLOWED = 1.3;
+/** A step is short, so that a backlog of a thousand stays one. */
+const EVENTS = 2000;
+const STEPS_A_ROUND = 8;
+const WARM_UP_STEPS = 4;
 
-/** What a cycle cost at a stock: the rate of cycles, and the middle time of each half. */
-type Cost = { rate: number; ingest: number; claimAck: number };
-type Measured = Map<string, Cost[]>;
+const TARGET = 1.3;
 
-/** The same work beside a small and a large stock. */
+const TASKS = [
+  { title: "ingest on 64", run: (side: PosternSide) => ingest(side, 64) },
+  { title: "claim and ack by 1 on 16", run: (side: PosternSide) => workOff(side, 16, 1) },
+  { title: "ingest on 16", run: (side: PosternSide) => ingest(side, 16) },
+  { title: "claim and ack by 10 on 16", run: (side: PosternSide) => workOff(side, 16, 10) },
+] as const;
+
+type Rates = Map<string, number[]>;
+
+/** Whether the cost of an event grows with what waits and what is done. */
 export const backlogScenario: Scenario = {
   name: "backlog",
-  async run(setting) {
-    const sides: { stock: Stock; side: PosternSide }[] = [];
-    const measured: Measured = new Map();
+  async run({ scratch, effort, say }: Setting): Promise<Section> {
+    const sides: { size: BacklogSize; dir: string; side: PosternSide; rates: Rates }[] = [];
     try {
-      for (const stock of STOCKS) {
-        const dir = await stockedFolder(setting.scratch, stock, setting.say);
-        sides.push({ stock, side: await startPostern([binaryPath, "serve"], dir) });
+      for (const size of SIZES) {
+        const dir = backlogFolder(size, scratch, say);
+        sides.push({ size, dir, side: await startPostern(posternCommand, dir), rates: new Map() });
       }
-      for (let round = 1; round <= setting.effort.rounds; round++) {
-        // One after the other in each round, so that what disturbs the machine disturbs all.
-        for (const connections of CONNECTIONS) {
-          for (const { stock, side } of sides) await measure(setting, side, stock, connections, measured);
-        }
+      const before = await Promise.all(sides.map(({ side }) => side.counts()));
+      const steps = WARM_UP_STEPS + STEPS_A_ROUND * effort.rounds;
+      for (let step = 0; step < steps; step++) {
+        // The sizes take turns, so that whatever else the machine does falls on all of them.
+        for (const { side, rates } of sides) await measure(side, rates, step >= WARM_UP_STEPS);
       }
+      const after = await Promise.all(sides.map(({ side }) => side.counts()));
+      sides.forEach(({ size }, index) => {
+        const moved = (after[index]?.done ?? 0) - (before[index]?.done ?? 0);
+        if (moved !== steps * 2 * EVENTS)
+          throw new Error(`${size.title}: ${moved} events are done, not as many as were acked`);
+        if (after[index]?.waiting !== before[index]?.waiting) throw new Error(`${size.title}: events are missing`);
+      });
+      return section(sides);
     } finally {
       for (const { side } of sides) await side.stop();
     }
-    return section(measured);
   },
 };
 
-async function measure(
-  { effort, say }: Setting,
-  side: PosternSide,
-  stock: Stock,
-  connections: number,
-  measured: Measured,
-): Promise<void> {
-  const before = await side.counts();
-  const { cost, total } = await cycles(side, connections, effort);
-  const after = await side.counts();
-  if (after.waiting !== before.waiting || after.done - before.done !== total) {
-    throw new Error(`after ${total} cycles ${before.waiting} pending became ${after.waiting}`);
+async function measure(side: PosternSide, rates: Rates, counted: boolean): Promise<void> {
+  for (const { title, run } of TASKS) {
+    const rate = await run(side);
+    if (counted) rates.set(title, [...(rates.get(title) ?? []), rate]);
   }
-  say(
-    `${stock.pending} pending, ${connections} connections: ${perSecond(cost.rate)}, ingest ${ms(cost.ingest)}, claim and ack ${ms(cost.claimAck)}`,
-  );
-  measured.set(keyOf(stock, connections), [...(measured.get(keyOf(stock, connections)) ?? []), cost]);
 }
 
-/** On each connection again and again: send an event, claim the oldest, ack it. The stock stays as large as it was. */
-async function cycles(side: PosternSide, count: number, effort: Effort): Promise<{ cost: Cost; total: number }> {
-  const events = new Transmissions(side.ingest.path, side.ingest.secret);
-  const senders = await Promise.all(Array.from({ length: count }, () => HttpConnection.open(side.port)));
-  const workers = await Promise.all(Array.from({ length: count }, () => side.worker?.()));
-  const took = { ingest: [] as number[], claimAck: [] as number[] };
-  const result = await closedLoop({
-    connections: count,
-    ...effort,
+async function ingest(side: PosternSide, connections: number): Promise<number> {
+  const sender = new Transmissions(side.ingest.path, side.ingest.secret);
+  const opened = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(side.port)));
+  const rate = await exactly(EVENTS, 1, connections, async (index) => {
+    const answer = await opened[index]?.request(sender.next());
+    if (answer?.status !== 200) throw new Error(`ingest answered ${answer?.status}: ${answer?.body}`);
+    return 1;
+  });
+  for (const connection of opened) connection.close();
+  return rate;
+}
+
+async function workOff(side: PosternSide, connections: number, batch: number): Promise<number> {
+  const workers = await Promise.all(Array.from({ length: connections }, () => side.worker()));
+  const rate = await exactly(EVENTS, batch, connections, async (index) => (await workers[index]?.cycle(batch)) ?? 0);
+  for (const worker of workers) worker.close();
+  return rate;
+}
+
+/** Moves so many events, `batch` at a time, and answers how many a second. */
+async function exactly(
+  count: number,
+  batch: number,
+  connections: number,
+  step: (connection: number) => Promise<number>,
+): Promise<number> {
+  let left = count;
+  const { total, rate } = await closedLoop({
+    connections,
+    warmUpMs: 0,
+    measuredMs: Number.POSITIVE_INFINITY,
     async step(index) {
-      const start = performance.now();
-      const answer = await senders[index]?.request(events.next());
-      if (answer?.status !== 200) throw new Error(`ingest answered ${answer?.status}: ${answer?.body}`);
-      const sent = performance.now();
-      const acked = (await workers[index]?.cycle(1)) ?? 0;
-      took.ingest.push(sent - start);
-      took.claimAck.push(performance.now() - sent);
-      return acked;
+      if (left <= 0) return 0;
+      left -= batch;
+      return await step(index);
     },
   });
-  for (const sender of senders) sender.close();
-  for (const worker of workers) worker?.close();
-  const cost = { rate: result.rate, ingest: median(took.ingest), claimAck: median(took.claimAck) };
-  return { cost, total: result.total };
+  if (total !== count) throw new Error(`${total} events were moved, not ${count}`);
+  return rate;
 }
 
-function keyOf({ pending }: Stock, connections: number): string {
-  return `${pending}, ${connections}`;
-}
-
-function section(measured: Measured): Section {
-  const of = (stock: Stock, connections: number, part: keyof Cost) =>
-    median((measured.get(keyOf(stock, connections)) ?? []).map((cost) => cost[part]));
-  const rows = STOCKS.map((stock) => [
-    stock.done === 0 ? `${stock.pending} pending` : `${stock.pending} pending, ${stock.done} done`,
-    ...CONNECTIONS.map(
-      (count) =>
-        `${perSecond(of(stock, count, "rate"))}, ${ms(of(stock, count, "ingest"))}, ${ms(of(stock, count, "claimAck"))}`,
-    ),
+function section(sides: readonly { size: BacklogSize; rates: Rates }[]): Section {
+  const rateOf = (rates: Rates | undefined, title: string) => median(rates?.get(title) ?? []);
+  const smallest = sides.find(({ size }) => size === SMALLEST)?.rates;
+  const cost = (rates: Rates, title: string) => rateOf(smallest, title) / rateOf(rates, title);
+  const rows = sides.map(({ size, rates }) => [
+    size.title,
+    ...TASKS.map(({ title }) => `${perSecond(rateOf(rates, title))}, cost ${times(cost(rates, title))}`),
   ]);
-  const targets = CONNECTIONS.flatMap((count): Target[] =>
-    (["ingest", "claimAck"] as const).map((part) => {
-      const ratio = of(MILLION, count, part) / of(SMALL, count, part);
-      const what = part === "ingest" ? "ingest" : "claim and ack";
-      return {
-        what: `${what} at a million on ${count} within ${ALLOWED} × of a thousand`,
-        reached: ratio <= ALLOWED,
-        measured: times(ratio),
-      };
-    }),
-  );
+  const largest = sides.at(-1);
+  const targets = TASKS.map(({ title }): Target => {
+    const ratio = largest ? cost(largest.rates, title) : Number.NaN;
+    return {
+      what: `${title} at a million within ${TARGET} × of a thousand`,
+      reached: ratio <= TARGET,
+      measured: times(ratio),
+    };
+  });
   return {
-    title: "Small and large stocks",
-    text: "Each connection sends an event, claims the oldest pending one and acks it, so that the stock stays as large as it is. The folders were filled through the store's interface and counted; after each run as many more were done as cycles had been answered. In each cell: cycles a second, p50 of the ingest, p50 of claim and ack together.",
-    tables: [{ columns: ["", ...CONNECTIONS.map((count) => `on ${count}`)], rows }],
+    title: "Backlog",
+    text: `The same with what waits and what is done: three servers, each on a prepared data folder, take turns at ${EVENTS} events each, so that the backlog stays what it is. After the run the rows were counted.`,
+    tables: [{ columns: ["", ...TASKS.map(({ title }) => title)], rows }],
     targets,
   };
 }
