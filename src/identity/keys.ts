@@ -113,24 +113,16 @@ export class Keys {
     wanted: NewKey,
     remember?: (token: string) => Remember<KeyRecord> | undefined,
   ): Promise<{ key: KeyRecord; token: string } | Problem> {
-    const scopes = wantedScopes(wanted.kind, wanted);
+    const { project, name, kind, expiresAt = null } = wanted;
+    const scopes = kind === "management" && actor.kind === "key" ? onlyPersons() : wantedScopes(kind, wanted);
     if (isProblem(scopes)) return scopes;
-    const refused = this.#mayCreate(actor, wanted, scopes);
+    const refused = this.#mayCreate(actor, scopes, expiresAt);
     if (refused) return refused;
-    const token = `pst_${TOKEN_KINDS[wanted.kind]}_${randomToken(SECRET_BYTES)}`;
+    const token = `pst_${TOKEN_KINDS[kind]}_${randomToken(SECRET_BYTES)}`;
     const now = this.#clock.wall();
     const record: KeyRecord = {
-      id: newId("key", now),
-      project: wanted.project,
-      name: wanted.name,
-      kind: wanted.kind,
-      scopes,
-      hash: sha256Of(token),
-      state: "active",
-      expiresAt: wanted.expiresAt ?? null,
-      createdAt: now,
-      creator: holderOf(actor),
-      hidden: false,
+      ...{ id: newId("key", now), project, name, kind, scopes, hash: sha256Of(token) },
+      ...{ state: "active", expiresAt, createdAt: now, creator: holderOf(actor), hidden: false },
     };
     const created = await this.#store.create(record, remember?.(token));
     if (isProblem(created)) return created;
@@ -138,16 +130,9 @@ export class Keys {
     return { key: created, token };
   }
 
-  #mayCreate(actor: Actor, wanted: NewKey, scopes: readonly Scope[]): Problem | undefined {
-    const expiresAt = wanted.expiresAt ?? null;
+  #mayCreate(actor: Actor, scopes: readonly Scope[], expiresAt: number | null): Problem | undefined {
     if (expiresAt !== null && expiresAt <= this.#clock.wall()) return invalid("expires_at", "lies in the past");
     if (actor.kind !== "key") return undefined;
-    if (wanted.kind === "management") {
-      return new Problem(
-        "NOT_ALLOWED",
-        "only a person or the operator makes management keys: `postern keys create --kind management`",
-      );
-    }
     return this.refusal(actor.key) ?? widerThan(this.#now(actor.key), scopes, expiresAt);
   }
 
@@ -240,6 +225,13 @@ export class Keys {
     for (const listener of this.#lost) listener(key);
     for (const child of this.#ring.all()) if (child.creator === key.id) this.#tellLost(child);
   }
+}
+
+function onlyPersons(): Problem {
+  return new Problem(
+    "NOT_ALLOWED",
+    "only a person or the operator makes management keys: `postern keys create --kind management`",
+  );
 }
 
 function noSuchKey(id: string): Problem {

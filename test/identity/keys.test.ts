@@ -91,7 +91,9 @@ describe("a key that a key makes", () => {
 
   test("is no management key", async () => {
     const maker = await house.key({ kind: "management", preset: "operator" });
-    expect(code(await house.create({ kind: "management", scopes: ["inbox:read"] }, as(maker)))).toBe("NOT_ALLOWED");
+    for (const wish of [{ scopes: ["inbox:read"] }, { scopes: [] }, { preset: "agent", expiresAt: 1 }] as const) {
+      expect(code(await house.create({ kind: "management", ...wish }, as(maker)))).toBe("NOT_ALLOWED");
+    }
   });
 
   test("is no wider than its maker", async () => {
