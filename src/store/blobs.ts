@@ -17,6 +17,7 @@ export interface BlobStore {
 }
 
 const KEY = /^[0-9a-f]{32}$/;
+const FOLDER = /^[0-9a-f]{2}$/;
 
 /**
  * Blobs as files under `dir`, spread over 256 folders. A file and its folder are synced before `put` answers.
@@ -54,7 +55,7 @@ export function fileBlobs(dir: string, refusal: () => Problem | undefined = () =
     },
     async keys(writtenBefore) {
       const found: string[] = [];
-      for (const folder of await readdir(dir)) {
+      for (const folder of (await readdir(dir)).filter((name) => FOLDER.test(name))) {
         for (const name of await readdir(join(dir, folder))) {
           if (KEY.test(name) && (await isOlder(pathOf(name), writtenBefore))) found.push(name);
         }
@@ -64,8 +65,15 @@ export function fileBlobs(dir: string, refusal: () => Problem | undefined = () =
   };
 }
 
+/** False too where it has gone since it was listed. */
 async function isOlder(path: string, than: number): Promise<boolean> {
-  return than === Number.POSITIVE_INFINITY || (await stat(path)).mtimeMs < than;
+  if (than === Number.POSITIVE_INFINITY) return true;
+  try {
+    return (await stat(path)).mtimeMs < than;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** Removes a file, where the disk lets it. */
