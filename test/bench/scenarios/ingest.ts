@@ -3,6 +3,7 @@ import { BODY_BYTES } from "../load/github-event.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { median } from "../load/statistics.ts";
 import { Transmissions } from "../load/transmissions.ts";
+import { bareServer } from "../peers/bare-server.ts";
 import { bullMq } from "../peers/bullmq.ts";
 import type { Peer, Side } from "../peers/peer.ts";
 import { pgBoss } from "../peers/pg-boss.ts";
@@ -20,6 +21,7 @@ const SIDES: { peer: Peer; atLeast?: number }[] = [
   { peer: posternCommitApart, atLeast: 4 },
   { peer: pgBoss, atLeast: 3 },
   { peer: bullMq, atLeast: 2 },
+  { peer: bareServer },
 ];
 
 type Measured = Map<string, Map<number, LoopResult[]>>;
