@@ -15,11 +15,11 @@ export class DiskReserve {
   readonly #bytes: number;
   #spent = false;
 
-  /** `bytes`: how much is held back; 0 for none. */
-  constructor(path: string, bytes: number) {
+  /** `bytes`: how much is held back; 0 for none. `later`: it is laid by the first `restore`, to spare a start the time. */
+  constructor(path: string, bytes: number, laid: "now" | "later" = "now") {
     this.#path = path;
     this.#bytes = bytes;
-    this.restore();
+    if (laid === "now") this.restore();
   }
 
   /** True between running out of space and having room again. */

@@ -43,6 +43,9 @@ export type SqliteOptions = {
 const GATE_AHEAD_MS = 1000;
 const RESERVE_MAX = 16 * 1024 * 1024;
 const RESERVE = "reserve";
+
+/** A reserve up to this size costs a start no time; a volume so small may also be full before long. */
+const RESERVE_AT_ONCE = 2 * 1024 * 1024;
 const RESERVE_CHECK_MS = 2000;
 
 /**
@@ -72,7 +75,8 @@ async function assemble(
   const timeline = new Timeline(core);
   const sweep = new Sweep(core, leases);
   const memory = new DuplicateMemory(db, duplicatesGathered);
-  const reserve = new DiskReserve(join(dataDir, RESERVE), reserveBytes ?? reserveSize(dataDir));
+  const held = reserveBytes ?? reserveSize(dataDir);
+  const reserve = new DiskReserve(join(dataDir, RESERVE), held, held > RESERVE_AT_ONCE ? "later" : "now");
   const listeners = new Set<(changes: readonly Change[]) => void>();
   let gatePromised = Number.NEGATIVE_INFINITY;
   const writer = new GroupCommit(db, clock, reserve, {
@@ -100,7 +104,10 @@ async function assemble(
   core.attach(writer);
   // Where the disk refuses it, reading goes on and the timer tries again.
   if (isProblem(await writer.run(() => null))) sweep.arm();
-  const reserveTimer = setInterval(() => reserve.spent && reserve.restore(), RESERVE_CHECK_MS);
+  let laid = false;
+  const reserveTimer = setInterval(() => {
+    if (!laid || reserve.spent) laid = reserve.restore();
+  }, RESERVE_CHECK_MS);
   reserveTimer.unref();
   const parts = eventParts(core, leases, new Accept(core, timeline, memory), timeline);
   return {
