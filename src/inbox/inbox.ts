@@ -68,6 +68,7 @@ export class Inbox {
     };
     const claims = options.waitMs > 0 ? await this.#until(caller, filter, options.waitMs, true, look) : await look();
     if (!claims || isProblem(claims)) return claims ?? [];
+    await newsOfCaller();
     return caller.signal.aborted ? this.#takeBack(claims) : claims;
   }
 
@@ -78,7 +79,9 @@ export class Inbox {
     leaseMs: number,
   ): Promise<Claim | Problem> {
     const claim = await this.#store.leases.claim(caller.project, id, caller.holder, leaseMs);
-    if (isProblem(claim) || !caller.signal.aborted) return claim;
+    if (isProblem(claim)) return claim;
+    await newsOfCaller();
+    if (!caller.signal.aborted) return claim;
     const gone = await this.#takeBack([claim]);
     return isProblem(gone) ? gone : new Problem("SHUTTING_DOWN", "the caller has gone; the claim was taken back");
   }
@@ -213,6 +216,14 @@ export class Inbox {
     this.#stop();
     this.endWaits();
   }
+}
+
+/**
+ * Lets the event loop look at the connections once. That a caller has gone is known only then: without it a claim is
+ * answered in the very turn that read its request, into a connection that may be closed already.
+ */
+async function newsOfCaller(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 function toAction(settle: Settle): SettleAction | Problem {

@@ -34,7 +34,19 @@ export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The wall time (Unix milliseconds) at which a moment of gate time falls, judged from now. */
+/** Two readings never fall in the same instant: a smaller difference between the two times than this is no step. */
+const STEP_MS = 50;
+
+const offsets = new WeakMap<Clock, number>();
+
+/**
+ * The wall time (Unix milliseconds) at which a moment of gate time falls, judged from now: the same each time it is
+ * asked, until the wall clock is stepped.
+ */
 export function wallOf(clock: Clock, gate: number): number {
-  return clock.wall() + (gate - clock.gate());
+  const now = clock.wall() - clock.gate();
+  const kept = offsets.get(clock);
+  if (kept !== undefined && Math.abs(now - kept) < STEP_MS) return gate + kept;
+  offsets.set(clock, now);
+  return gate + now;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isProblem } from "../kernel/problems.ts";
+import { EVENT_STATUSES } from "../store/types.ts";
 import { ClaimAnswer, claimAnswer, leaseAnswer, listed, SettledAnswer, settledAnswer } from "./event-answers.ts";
 import { callerOf, FilterFields, filterOf, idField, LeaseField, LeaseSeconds } from "./fields.ts";
 import { operation } from "./operation.ts";
@@ -137,7 +138,12 @@ export const inboxSettle = operation({
     results: z.array(
       z.union([
         SettledAnswer.extend({ id: z.string() }),
-        z.object({ id: z.string(), code: z.string(), detail: z.string() }),
+        z.object({
+          id: z.string(),
+          code: z.string(),
+          detail: z.string(),
+          event_status: z.enum(EVENT_STATUSES).optional(),
+        }),
       ]),
     ),
   }),
