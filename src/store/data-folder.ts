@@ -51,5 +51,9 @@ function masterKey(dir: string, isNew: boolean): Uint8Array {
   fsyncSync(file);
   closeSync(file);
   renameSync(`${path}.new`, path);
+  // Before a database lies beside it that is of no use without it.
+  const folder = openSync(dir, "r");
+  fsyncSync(folder);
+  closeSync(folder);
   return key;
 }
