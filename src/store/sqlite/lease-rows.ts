@@ -79,7 +79,9 @@ export class LeaseRows {
 
   /** The leases that this holder had on the event: the one named, or two of all. */
   heldBy(seq: number, holder: string, id: Id<"lse"> | undefined): LeaseRow[] {
-    return id === undefined ? this.#held.all(seq, holder) : this.#named.all(seq, holder, id);
+    if (id === undefined) return this.#held.all(seq, holder);
+    const named = this.#named.get(seq, holder, id);
+    return named ? [named] : [];
   }
 
   /** Ends a lease; `row` is the event as it stands after that. */

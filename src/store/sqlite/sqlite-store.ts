@@ -87,7 +87,10 @@ async function assemble(
       }
       sweep.run(tx);
     },
-    last: (tx) => memory.write(tx.gate),
+    last(tx) {
+      memory.write(tx.gate);
+      sweep.look();
+    },
     after(tx) {
       memory.written();
       if (tx.changes.length > 0) for (const listener of listeners) listener(tx.changes);
@@ -96,6 +99,7 @@ async function assemble(
     mark: () => memory.mark(),
     failed(mark) {
       memory.back(mark);
+      sweep.forget();
       gatePromised = Number.NEGATIVE_INFINITY;
       core.names.forget();
       timeline.forget();

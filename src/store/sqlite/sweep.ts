@@ -21,6 +21,8 @@ export class Sweep {
   readonly #due;
   readonly #next;
   #armedFor: number | null = null;
+  /** The next due time that a transaction saw at its end; undefined where none looked since. */
+  #seen: number | null | undefined;
   #cancel: () => void = () => {};
   #stopped = false;
 
@@ -60,11 +62,22 @@ export class Sweep {
     this.#core.changed(tx, { ...row, status: S.ready, due_at: null }, false);
   }
 
+  /** Looks for the next due time at the end of a transaction, where that takes no lock of its own. */
+  look(): void {
+    this.#seen = this.#next.get()?.due ?? null;
+  }
+
+  /** After a rollback: what was seen is not so. */
+  forget(): void {
+    this.#seen = undefined;
+  }
+
   /** Sets the timer for the next due time; called after every commit, and once at the start. */
   arm(): void {
     if (this.#stopped) return;
     try {
-      const next = this.#next.get()?.due ?? null;
+      const next = this.#seen === undefined ? (this.#next.get()?.due ?? null) : this.#seen;
+      this.#seen = undefined;
       if (next !== this.#armedFor) this.#set(next, next === null ? 0 : next - this.#core.clock.gate());
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
