@@ -121,12 +121,13 @@ export function dueRules(rule: Rule): void {
     await Promise.all(Array.from({ length: 1300 }, () => bed.store.events.accept(bed.newEvent({ payload: null }))));
     const claims = await ok(bed.store.leases.claimNext(bed.project, {}, "key_a", 1300, 30 * SECOND));
     await bed.restart(30 * SECOND);
-    const late = [claims[0], claims[1299]].flatMap((claim) => claim ?? []);
-    for (const claim of late) {
-      const { event, lease } = claim;
-      await refused(bed.store.leases.extend(bed.project, event.id, "key_a", lease.id, HOUR), "LEASE_NOT_HELD");
-      await refused(bed.settle(claim, ACK), "LEASE_NOT_HELD");
-    }
+    const late = [claims[1299], claims[0]].flatMap((claim) => claim ?? []);
+    await Promise.all(
+      late.flatMap((claim) => [
+        refused(bed.store.leases.extend(bed.project, claim.event.id, "key_a", claim.lease.id, HOUR), "LEASE_NOT_HELD"),
+        refused(bed.settle(claim, ACK), "LEASE_NOT_HELD"),
+      ]),
+    );
     await bed.clock.advance(1);
     for (const { event } of late) expect(await bed.event(event.id)).toMatchObject({ status: "pending", attempts: 1 });
   });
