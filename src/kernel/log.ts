@@ -19,7 +19,10 @@ export interface Log {
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 function escaped(text: string): string {
-  return text.replaceAll(UNSAFE, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+  return text.replaceAll(UNSAFE, (c) => {
+    const code = (c.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code}`;
+  });
 }
 
 /** A log of one JSON object a line, or of readable lines; `write` gets each with its line end. */
@@ -50,7 +53,7 @@ function textFields(fields: LogFields): string {
     .filter(([, value]) => value !== undefined)
     .map(
       ([key, value]) =>
-        ` ${key}=${/^[\w./:@+-]+$/.test(String(value)) ? value : JSON.stringify(escaped(String(value)))}`,
+        ` ${key}=${/^[\w./:@+-]+$/.test(String(value)) ? value : escaped(JSON.stringify(String(value)))}`,
     )
     .join("");
 }

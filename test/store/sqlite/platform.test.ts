@@ -116,7 +116,8 @@ test("trap: an abandoned iteration over RETURNING keeps what comes after it from
   const path = join(tempDir("platform"), "t.db");
   const db = newDatabase(path);
   db.run("INSERT INTO t VALUES (1, NULL), (2, NULL)");
-  for (const _ of db.query("UPDATE t SET x = 1 RETURNING n").iterate()) break;
+  const abandoned = db.query("UPDATE t SET x = 1 RETURNING n").iterate();
+  abandoned.next();
   db.run("INSERT INTO t VALUES (3, NULL)");
   expect(rows(db)).toEqual([1, 2, 3]);
   expect(rowsElsewhere(path)).toEqual([1, 2]);
