@@ -64,16 +64,21 @@ async function answer(
   return jsonAnswer(op.creates ? 201 : 200, result);
 }
 
+/** Read only, so that a request without one makes none. */
+type Query = Pick<URLSearchParams, "get" | "getAll" | "keys">;
+
+const NO_QUERY: Query = new URLSearchParams();
+
 /** The query without the project, which names where, not what. */
-function queryOf(url: string): URLSearchParams {
+function queryOf(url: string): Query {
   const at = url.indexOf("?");
-  return new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
+  return at < 0 ? NO_QUERY : new URLSearchParams(url.slice(at + 1));
 }
 
 function inputOf(
   { op, pathParams, hasBody }: { op: Operation; pathParams: readonly string[]; hasBody: boolean },
   params: Readonly<Record<string, string>>,
-  query: URLSearchParams,
+  query: Query,
   body: Uint8Array,
 ): Record<string, unknown> | Problem {
   const given = hasBody ? bodyOf(body) : fromStrings(op.input, queryFields(query));
@@ -87,7 +92,7 @@ function inputOf(
   return isProblem(checked) ? checked : checked.input;
 }
 
-function queryFields(query: URLSearchParams): Record<string, string | string[]> {
+function queryFields(query: Query): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = Object.create(null);
   for (const name of new Set(query.keys())) {
     if (name === "project") continue;

@@ -12,16 +12,38 @@ export class RawJson {
  */
 export function encodeJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
+  if (typeof value === "string") return quoted(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(encodeJson).join(",")}]`;
+  if (Array.isArray(value)) return value.length === 0 ? "[]" : `[${value.map(encodeJson).join(",")}]`;
   const convertible = value as { toJSON?: () => unknown };
   if (typeof convertible.toJSON === "function") return encodeJson(convertible.toJSON());
   let text = "";
-  for (const [key, member] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key];
     if (member === undefined) continue;
-    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${encodeJson(member)}`;
+    text += `${text === "" ? "" : ","}${nameOf(key)}${encodeJson(member)}`;
   }
   return `{${text}}`;
+}
+
+/** Stands in JSON as it is. Most strings of our answers do, and calling JSON.stringify for each costs more than the rest. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** Our answers have few names; names from outside, which have no end, must not fill the memory. */
+const MAX_NAMES = 500;
+const names = new Map<string, string>();
+
+/** A member's name with its colon. */
+function nameOf(key: string): string {
+  const known = names.get(key);
+  if (known !== undefined) return known;
+  const name = `${JSON.stringify(key)}:`;
+  if (names.size < MAX_NAMES) names.set(key, name);
+  return name;
 }
 
 /** A JSON text's parsed value, or undefined if it is not JSON (also where it nests deeper than the parser can go). */
