@@ -104,10 +104,17 @@ function addressOf(deps: ServeDeps, request: Request, server: Server<unknown>): 
   return chain.findLast((address) => address !== "" && !deps.trustsProxy(address))?.slice(0, 64) ?? peer;
 }
 
+/** Short words, our ids, and UUIDs. A token of an ingest URL or a key is longer, however its path is misspelled. */
+const LOGGED_SEGMENT = /^(?:[\w.~-]{0,24}|[a-z]{3}_[0-9a-z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+
 /** The path for the log: an ingest token is a secret, and so is the query of a signed link. */
 function loggedPath(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const end = url.indexOf("?", start);
-  const path = url.slice(start, end < 0 ? undefined : end);
-  return /^\/+in\//i.test(path) ? "/in/…" : path.slice(0, 200);
+  const path = url.slice(start, end < 0 ? undefined : end).slice(0, 200);
+  if (/^\/+in\//i.test(path)) return "/in/…";
+  return path
+    .split("/")
+    .map((segment) => (LOGGED_SEGMENT.test(segment) ? segment : "…"))
+    .join("/");
 }
