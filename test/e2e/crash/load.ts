@@ -107,9 +107,12 @@ function bodyOf(key: string, size: number): string {
 }
 
 async function claimAndSettle(daemon: Daemon, ledger: Ledger, random: Random, holder: Holder): Promise<void> {
-  const left = [...ledger.events].filter(([, { held }]) => held?.holder === holder && random.chance(0.5));
-  for (const [event, { held }] of left) {
-    if (held && ledger.events.get(event)?.held === held && !isSettling(ledger, held)) {
+  // As it stands now: what is claimed from here on is its claimer's to settle.
+  const left = [...ledger.events].flatMap(([event, { held }]) =>
+    held?.holder === holder && random.chance(0.5) ? [{ event, held }] : [],
+  );
+  for (const { event, held } of left) {
+    if (ledger.events.get(event)?.held === held && !isSettling(ledger, held)) {
       if (!(await settle(daemon, ledger, { event, held, settle: settleOf(random, holder) }))) return;
     }
   }
