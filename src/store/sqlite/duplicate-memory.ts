@@ -1,8 +1,11 @@
 import type { Database } from "bun:sqlite";
 import { DuplicateGeneration, type Known } from "./duplicate-generation.ts";
 
-/** So many keys are gathered in memory before they are sorted into the table: at most three times 70 bytes each. */
-const GATHERED = 65_536;
+/**
+ * So many keys are gathered in memory before they are sorted into the table: 65,536 less what one transaction may bring
+ * beyond, so that a buffer that doubles ends there. Two such generations are about 9 MB.
+ */
+const GATHERED = 65_536 - 512;
 
 /** For each key that a transaction adds, so many older ones go into the table: ready long before the next are. */
 const MERGED_PER_KEY = 2;

@@ -35,7 +35,7 @@ export type SqliteOptions = {
   clock: (lastGate: number) => Clock;
   /** How much space is held back for a full disk, in bytes; by default 16 MiB, on a small volume less. */
   reserveBytes?: number;
-  /** How many keys of duplicates are gathered in memory before they are sorted into the table; by default 65,536. */
+  /** How many keys of duplicates are gathered in memory before they are sorted into the table; by default about 65,000. */
   duplicatesGathered?: number;
 };
 

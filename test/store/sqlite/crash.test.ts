@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Id } from "../../../src/kernel/ids.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { projectRoot } from "../../support/paths.ts";
 import { tempDir } from "../../support/tmp.ts";
@@ -11,14 +13,14 @@ const WORKER = `
   const [dir, project] = process.argv.slice(1);
   const { openSqliteStore } = await import(${JSON.stringify(join(projectRoot, "src/store/sqlite/sqlite-store.ts"))});
   const { systemClock } = await import(${JSON.stringify(join(projectRoot, "src/kernel/clock.ts"))});
-  const store = await openSqliteStore({ dataDir: dir, clock: systemClock, reserveBytes: 0 });
+  const store = await openSqliteStore({ dataDir: dir, clock: systemClock, reserveBytes: 0, duplicatesGathered: 64 });
   const event = { project, source: "s", channel: "webhook", type: "t", verified: true, headers: "{}", payload: "{}", blob: null };
   const say = (line) => process.stdout.write(line + "\\n");
   async function worker(name) {
     for (let n = 0; ; n++) {
       const key = crypto.getRandomValues(new Uint8Array(16));
       const accepted = await store.events.accept({ ...event, dedup: { sourceNum: 1, key, bodyHash: key, ttlMs: 1e9 } });
-      say("accepted " + accepted.id);
+      say("accepted " + accepted.id + " 0 " + Buffer.from(key).toString("hex"));
       const [claim] = await store.leases.claimNext(project, {}, name, 1, 3_600_000);
       if (!claim) continue;
       say("claimed " + claim.event.id + " " + (claim.lease.expiresAt - 3_600_000));
@@ -44,19 +46,33 @@ async function runAndKill(dir: string, project: string, lines: number): Promise<
   return said.split("\n").slice(0, -1);
 }
 
+/** Every transmission that was answered is known as a duplicate of the event it became. */
+async function sentAgain(store: Store, project: Id<"prj">, keys: ReadonlyMap<string, string>): Promise<void> {
+  const again = [...keys].map(([hex, id]) => {
+    const key = new Uint8Array(Buffer.from(hex, "hex"));
+    const dedup = { sourceNum: 1, key, bodyHash: key, ttlMs: 1e9 };
+    const event = { project, source: "s", channel: "webhook", type: "t", verified: true, headers: "{}" } as const;
+    return { id, answer: ok(store.events.accept({ ...event, payload: "{}", blob: null, dedup })) };
+  });
+  for (const { id, answer } of again) expect(await answer).toEqual({ id: id as Id<"evt">, duplicate: true });
+}
+
 test("whatever was answered before kill -9 is there after it, and time does not go back", async () => {
   const dir = tempDir("crash");
   const project = newProject("default");
-  const open = () => openSqliteStore({ dataDir: dir, clock: (last) => new FakeClock(last, 0), reserveBytes: 0 });
+  const options = { dataDir: dir, reserveBytes: 0, duplicatesGathered: 64 };
+  const open = () => openSqliteStore({ ...options, clock: (last) => new FakeClock(last, 0) });
   const first = await open();
   await ok(first.projects.create(project));
   await first.close();
   const status = new Map<string, string>();
+  const keys = new Map<string, string>();
   for (const lines of [300, 1500, 2500]) {
     let gate = 0;
     for (const line of await runAndKill(dir, project.id, lines)) {
-      const [what = "", id = "", at = "0"] = line.split(" ");
+      const [what = "", id = "", at = "0", key] = line.split(" ");
       status.set(id, what);
+      if (key) keys.set(key, id);
       gate = Math.max(gate, Number(at));
     }
     const store = await open();
@@ -71,6 +87,7 @@ test("whatever was answered before kill -9 is there after it, and time does not 
       count: 0,
     });
     expect(count).toBeGreaterThanOrEqual(status.size);
+    await sentAgain(store, project.id, keys);
     await store.close();
   }
   expect([...status.values()].filter((what) => what === "done").length).toBeGreaterThan(100);
