@@ -106,6 +106,36 @@ describeWith(needsBinary(), needsVolumes())("a full disk", () => {
   );
 
   testWith()(
+    "of its own data is over when enough of that is purged, though the database's file does not shrink",
+    async () => {
+      const volume = new Volume(16);
+      const daemon = await startDaemon({ dataDir: volume.dataDir });
+      const sender = await Sender.prepare(daemon);
+      const { delivery } = await sender.fill(20_000);
+      const ids = [...sender.stored.values()];
+      for (const id of ids.slice(0, ids.length / 2)) {
+        expect((await daemon.operator(`/v1/events/${id}/purge`, { method: "POST" })).status).toBe(200);
+      }
+      expect((await untilTaken(sender, delivery, 20_000)).json()).toMatchObject({ duplicate: false });
+      expect((await daemon.api("/readyz")).status).toBe(200);
+      // Full again, it again keeps what settling and purging need.
+      const { refused } = await sender.fill(19_000);
+      expectRefusal(refused);
+      await sender.work(20);
+      for (const id of ids.slice(ids.length / 2)) {
+        const purged = await daemon.operator(`/v1/events/${id}/purge`, { method: "POST" });
+        expect([200, 409]).toContain(purged.status);
+      }
+      expect((await untilTaken(sender, "once more", 20_000)).json()).toMatchObject({ duplicate: false });
+      await sender.expectAll();
+      await daemon.restart();
+      await sender.expectAll();
+      expect(await daemon.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
+
+  testWith()(
     "at the start, the daemon works, or says what to do",
     async () => {
       const volume = new Volume(24);

@@ -9,7 +9,8 @@ import { MIGRATIONS } from "./migrations.ts";
 /** Why a data folder's database cannot be opened; the text tells the operator what to do. */
 export class StoreRefusal extends Error {}
 
-const PAGE_BYTES = 8192;
+/** A page of the database, in bytes. */
+export const PAGE_BYTES = 8192;
 
 /** Where a data folder keeps its database. */
 export function databasePath(dataDir: string): string {

@@ -9,7 +9,7 @@ import type { Change } from "../types.ts";
 import { Accept } from "./accept.ts";
 import { Claims } from "./claim.ts";
 import { Core } from "./core.ts";
-import { lockFolder, openDatabase } from "./database.ts";
+import { lockFolder, openDatabase, PAGE_BYTES } from "./database.ts";
 import { DiskReserve, freeBytes } from "./disk-reserve.ts";
 import { DuplicateMemory } from "./duplicate-memory.ts";
 import { historyOf } from "./event-history.ts";
@@ -76,7 +76,9 @@ async function assemble(
   const sweep = new Sweep(core, leases);
   const memory = new DuplicateMemory(db, duplicatesGathered);
   const held = reserveBytes ?? reserveSize(dataDir);
-  const reserve = new DiskReserve(join(dataDir, RESERVE), held, held > RESERVE_AT_ONCE ? "later" : "now");
+  const reserve = new DiskReserve(join(dataDir, RESERVE), held, held > RESERVE_AT_ONCE ? "later" : "now", () =>
+    freePages(db),
+  );
   const listeners = new Set<(changes: readonly Change[]) => void>();
   let gatePromised = Number.NEGATIVE_INFINITY;
   const writer = new GroupCommit(db, clock, reserve, {
@@ -110,7 +112,7 @@ async function assemble(
   if (isProblem(await writer.run(() => null))) sweep.arm();
   let laid = false;
   const reserveTimer = setInterval(() => {
-    if (!laid || reserve.spent) laid = reserve.restore();
+    if (!laid || reserve.missing) laid = reserve.restore();
   }, RESERVE_CHECK_MS);
   reserveTimer.unref();
   const parts = eventParts(core, leases, new Accept(core, timeline, memory), timeline);
@@ -225,4 +227,10 @@ function meta(db: Database, name: string): string | undefined {
 
 function setMeta(db: Database, name: string, value: string): void {
   db.query<null, [string, string]>("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(name, value);
+}
+
+/** How many bytes are free within the database's file. */
+function freePages(db: Database): number {
+  const free = db.query<{ freelist_count: number }, []>("PRAGMA freelist_count").get()?.freelist_count ?? 0;
+  return free * PAGE_BYTES;
 }
