@@ -57,14 +57,14 @@ function tracedCalls(trace: string): Set<string> {
 
 /** Something of all that a daemon does: both of its doors, storage, files, what is refused. */
 async function exercise(daemon: Daemon): Promise<void> {
-  const paths = ["/healthz", "/openapi.json", "/v1/events", "/in/nothing"];
+  const paths = ["/healthz", "/openapi.json", "/v1/inbox", "/in/nothing"];
   for (const path of paths) expect((await daemon.api(path)).status).toBeLessThan(500);
   const body = { name: "calls", channel: "webhook", kind: "unsigned" };
   const source = await daemon.operator("/v1/sources", { body });
   expect(source.status, source.text).toBe(201);
   const { pathname } = new URL(source.json<{ ingest_url: string }>().ingest_url);
   for (let sent = 0; sent < 20; sent++) expect((await daemon.api(pathname, { body: { sent } })).status).toBe(200);
-  expect((await daemon.operator("/v1/events")).status).toBe(200);
+  expect((await daemon.operator("/v1/inbox")).status).toBe(200);
 }
 
 describe("the systemd unit", () => {

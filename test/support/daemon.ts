@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { whenTestsEnd } from "./cleanup.ts";
 import { binaryPath } from "./paths.ts";
 import { tempDir } from "./tmp.ts";
@@ -88,7 +89,7 @@ export class Daemon {
     const before = this.#output.length;
     const child = Bun.spawn([...(this.#options.command ?? [binaryPath]), "serve", ...(this.#options.args ?? [])], {
       env: daemonEnvironment(this.dataDir, { POSTERN_HTTP__LISTEN: `127.0.0.1:${this.#port}`, ...this.#options.env }),
-      cwd: this.dataDir,
+      cwd: existsSync(this.dataDir) ? this.dataDir : dirname(this.dataDir),
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
