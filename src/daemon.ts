@@ -6,7 +6,7 @@ import { type Doors, openDoors } from "./http/index.ts";
 import { Keys, Projects } from "./identity/index.ts";
 import { Inbox, Links, type Retainer, startRetention, Tallies } from "./inbox/index.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
-import { endOnBugs, takeSignals } from "./kernel/lifetime.ts";
+import { endOnBugs, outliveTheLog, takeSignals } from "./kernel/lifetime.ts";
 import { type Log, makeLog } from "./kernel/log.ts";
 import { notifyReady, notifyReloading, notifyStopping, notifyWatchdog, watchdogIntervalMs } from "./kernel/notify.ts";
 import { Vault } from "./kernel/secrets.ts";
@@ -85,6 +85,7 @@ export async function serve(load: LoadOptions): Promise<void> {
     write: (line) => process.stderr.write(line),
   });
   endOnBugs(log);
+  outliveTheLog();
   const folder = openDataFolder(config.data_dir);
   const parts = await assemble(folder, { maxBodyBytes: config.http.max_body_bytes });
   await declare(parts.services, loaded, load, log);

@@ -60,3 +60,12 @@ export function endOnBugs(log: Log): void {
   process.on("uncaughtException", end("an error was not caught"));
   process.on("unhandledRejection", end("a promise was rejected, and no one looked"));
 }
+
+/**
+ * Whoever reads the log may go away, and the disk it is written to may be full: the daemon does not end of it, and there
+ * is nowhere to say so.
+ */
+export function outliveTheLog(): void {
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
+}

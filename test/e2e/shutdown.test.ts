@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { type Daemon, startDaemon } from "../support/daemon.ts";
 import { describeWith, needsBinary, testWith } from "../support/needs.ts";
+import { binaryPath } from "../support/paths.ts";
 
 const binary = needsBinary();
 
@@ -191,4 +192,24 @@ describeWith(binary)("clients that go away", () => {
     expect(daemon.output).not.toContain('"level":"error"');
     expect(await daemon.stop()).toBe(0);
   });
+});
+
+describeWith(binary)("the log", () => {
+  for (const [what, log] of [
+    ["whose reader went away", ">(head -c 1 >/dev/null)"],
+    ["on a full disk", "/dev/full"],
+  ] as const) {
+    testWith()(`${what} does not end the daemon`, async () => {
+      const script = `exec "$0" "$@" 2> ${log}`;
+      const daemon = await startDaemon({
+        command: ["bash", "-c", script, binaryPath],
+        env: { POSTERN_LOG__LEVEL: "debug" },
+      });
+      for (let i = 0; i < 20; i++) {
+        expect((await daemon.api("/v1/inbox")).status).toBe(401);
+        await Bun.sleep(5);
+      }
+      expect(await daemon.stop()).toBe(0);
+    });
+  }
 });
