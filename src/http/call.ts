@@ -33,6 +33,9 @@ export function httpFace(deps: CallDeps, op: Operation): Handler {
     if (refused) return refused;
     const body = fixed.hasBody ? await readBody(request, op.maxBodyBytes ?? API_BODY_BYTES) : new Uint8Array();
     if (isProblem(body)) return body;
+    // A key may have lost its right while its body was still coming in.
+    const lost = actor.kind === "key" ? deps.services.keys.refusal(actor.key) : undefined;
+    if (lost) return lost;
     const input = inputOf(fixed, params, query, body);
     if (isProblem(input)) return input;
     const project = projectFor(deps.services, actor, query.get("project"));
