@@ -142,34 +142,71 @@ const PROJECT = {
   schema: { type: "string" },
 };
 
-const plain = (summary: string, security: unknown[] = []) => ({
-  get: { summary, security, responses: { 200: { description: summary }, default: problemResponse() } },
+const plain = (summary: string, more: { security?: unknown[]; parameters?: unknown[]; content?: string } = {}) => ({
+  get: {
+    summary,
+    security: more.security ?? [],
+    ...(more.parameters ? { parameters: more.parameters } : {}),
+    responses: {
+      200: { description: summary, ...(more.content ? { content: { [more.content]: {} } } : {}) },
+      default: problemResponse(),
+    },
+  },
+});
+
+const text = (where: "path" | "query" | "header", name: string, description: string) => ({
+  in: where,
+  name,
+  required: where === "path",
+  description,
+  schema: { type: "string" },
+});
+
+const transmission = (summary: string, operationId: string) => ({
+  summary,
+  operationId,
+  security: [],
+  parameters: [text("path", "token", "Of the source's `ingest_url`")],
+  responses: {
+    200: {
+      description: "Durable; `duplicate` tells that it had come before",
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["id", "duplicate"],
+            properties: { id: { type: "string" }, duplicate: { type: "boolean" } },
+          },
+        },
+      },
+    },
+    default: problemResponse(),
+  },
 });
 
 const OTHER_PATHS = {
   "/in/{token}": {
-    post: {
-      summary: "A provider's transmission; 200 once the event is durable. PUT does the same",
-      security: [],
-      parameters: [{ in: "path", name: "token", required: true, schema: { type: "string" } }],
-      responses: {
-        200: {
-          description: "Durable; `duplicate` tells that it had come before",
-          content: {
-            "application/json": {
-              schema: { type: "object", properties: { id: { type: "string" }, duplicate: { type: "boolean" } } },
-            },
-          },
-        },
-        default: problemResponse(),
-      },
-    },
+    post: transmission("A provider's transmission; 200 once the event is durable", "ingest"),
+    put: transmission("As POST", "ingest_put"),
   },
-  "/v1/stream": plain("Server-sent events, one a change; resumable with Last-Event-ID", [{ key: [] }]),
-  "/v1/events/{id}/payload": plain("A body stored apart, by a signed link of one hour"),
-  "/healthz": plain("The process is alive"),
-  "/readyz": plain("The store takes writes and the listeners are up"),
-  "/metrics": plain("Prometheus metrics"),
+  "/v1/stream": plain("Server-sent events, one a change: `id:` a cursor, `event: event`, the event as in a list", {
+    security: [{ key: [] }],
+    parameters: [
+      text("header", "Last-Event-ID", "Resumes after this cursor; without it the stream tells what comes"),
+      PROJECT,
+    ],
+    content: "text/event-stream",
+  }),
+  "/v1/events/{id}/payload": plain("A body stored apart, by a signed link of one hour; takes range requests", {
+    parameters: [
+      text("path", "id", "The event's id"),
+      text("query", "expires", "As in the link"),
+      text("query", "signature", "As in the link"),
+    ],
+  }),
+  "/healthz": plain("The process is alive", { content: "application/json" }),
+  "/readyz": plain("The store takes writes and the listeners are up", { content: "application/json" }),
+  "/metrics": plain("Prometheus metrics", { content: "text/plain" }),
 } as const;
 
 /** Every error code with its status and title, for help and docs. */
