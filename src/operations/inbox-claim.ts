@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseId } from "../kernel/ids.ts";
 import { isProblem } from "../kernel/problems.ts";
 import { EVENT_STATUSES } from "../store/types.ts";
 import { ClaimAnswer, claimAnswer, leaseAnswer, listed, SettledAnswer, settledAnswer } from "./event-answers.ts";
@@ -152,9 +153,9 @@ export const inboxSettle = operation({
     const caller = callerOf(ctx);
     const results = await Promise.all(
       items.map(async ({ id, lease, ...settle }) => {
-        const known = idField("evt").safeParse(id);
-        if (!known.success) return { id, code: "NOT_FOUND", detail: "there is no such event in this project" };
-        const settled = await ctx.services.inbox.settle(caller, known.data, lease, settle);
+        const known = parseId("evt", id);
+        if (!known) return { id, code: "NOT_FOUND", detail: "there is no such event in this project" };
+        const settled = await ctx.services.inbox.settle(caller, known, lease, settle);
         if (!isProblem(settled)) return { id, ...settledAnswer(ctx, settled) };
         return { id, code: settled.code, detail: settled.detail, ...settled.extra };
       }),
