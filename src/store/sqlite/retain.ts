@@ -8,6 +8,13 @@ import { type EventRow, S } from "./rows.ts";
 
 const PURGED_TO = "purged_to_seq";
 
+/** Of the memory of duplicates a step looks at so many times its size, for few have run out. */
+const DUPLICATES_LOOKED_AT = 10;
+
+/** Before and after every key of 16 bytes. */
+const FIRST_KEY = new Uint8Array();
+const LAST_KEY = new Uint8Array(17).fill(255);
+
 /**
  * Retention, one small step a transaction, so that ingest never waits long. It walks events by age: contents first,
  * then settled events whole. An event with a lease is left for a later round.
@@ -16,7 +23,7 @@ export class Retention {
   readonly #core: Core;
   /** Where this round's walk over settled events, and over the memory of duplicates, has come to. */
   #settledSeq = 0;
-  #duplicate: { source: number; key: Uint8Array } = { source: 0, key: new Uint8Array() };
+  #duplicate: Uint8Array = FIRST_KEY;
 
   constructor(core: Core) {
     this.#core = core;
@@ -36,7 +43,8 @@ export class Retention {
   #purge(tx: Tx, before: number, step: number): { blobs: string[]; more: boolean } {
     const { db } = this.#core;
     const stored = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(PURGED_TO);
-    let to = Number(stored?.value ?? 0);
+    const from = Number(stored?.value ?? 0);
+    let to = from;
     const rows = db
       .query<EventRow, [number, number]>("SELECT * FROM events WHERE seq > ? + 0 ORDER BY seq LIMIT ? + 0")
       .all(to, step);
@@ -49,7 +57,8 @@ export class Retention {
       if (blob) blobs.push(blob);
       to = row.seq;
     }
-    db.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(PURGED_TO, String(to));
+    // A step that finds nothing to do writes nothing, and so waits for no disk.
+    if (to > from) db.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(PURGED_TO, String(to));
     return { blobs, more: !stopped && rows.length === step };
   }
 
@@ -87,22 +96,18 @@ export class Retention {
    */
   #forgetDuplicates(gate: number, step: number): boolean {
     const { db } = this.#core;
-    const rows = db
-      .query<{ source: number; key: Uint8Array; expires: number }, [Uint8Array, number, number]>(
-        "SELECT key, source, expires FROM duplicates WHERE (key, source) > (?, ?) ORDER BY key, source LIMIT ?",
+    const looked = step * DUPLICATES_LOOKED_AT;
+    const last = db
+      .query<{ key: Uint8Array }, [Uint8Array, number]>(
+        "SELECT key FROM duplicates WHERE key > ? ORDER BY key, source LIMIT 1 OFFSET ? + 0",
       )
-      .all(this.#duplicate.key, this.#duplicate.source, step);
-    const forget = db.query("DELETE FROM duplicates WHERE key = ? AND source = ?");
-    const sources = new Set(
-      db
-        .query<{ num: number }, []>("SELECT num FROM sources")
-        .all()
-        .map(({ num }) => num),
-    );
-    for (const row of rows) if (row.expires <= gate || !sources.has(row.source)) forget.run(row.key, row.source);
-    const last = rows.at(-1);
-    const more = rows.length === step;
-    this.#duplicate = more && last ? last : { source: 0, key: new Uint8Array() };
+      .get(this.#duplicate, looked - 1);
+    db.query<null, [Uint8Array, Uint8Array, number]>(
+      `DELETE FROM duplicates WHERE key > ? AND key <= ?
+       AND (expires <= ? OR source NOT IN (SELECT num FROM sources))`,
+    ).run(this.#duplicate, last?.key ?? LAST_KEY, gate);
+    const more = last !== null;
+    this.#duplicate = last?.key ?? FIRST_KEY;
     return more;
   }
 }
