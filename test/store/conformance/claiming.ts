@@ -76,6 +76,13 @@ export function claimingRules(rule: Rule): void {
     expect(await types({}, 10)).toEqual([]);
   });
 
+  rule("the oldest come first, from whichever source and of whatever type the filter lets through", async (bed) => {
+    const types = ["a.1", "a.2", "a.1", "a.3", "a.2", "a.1"];
+    for (const [i, type] of types.entries()) await bed.arrive({ type, source: i % 2 ? "x" : "y" });
+    const claims = await bed.claimNext({ type: "a.*" }, 5);
+    expect(claims.map((claim) => claim.event.type)).toEqual(types.slice(0, 5));
+  });
+
   rule("claims of the next are atomic: of many at the same moment, no two get the same event", async (bed) => {
     for (let i = 0; i < 50; i++) await bed.arrive({ type: `t.${i % 3}` });
     const claims = await Promise.all(

@@ -172,6 +172,18 @@ export function listingRules(rule: Rule): void {
     30_000,
   );
 
+  rule("since finds what arrived before the wall clock was set back, in a run that has seen no step", async (bed) => {
+    const start = bed.clock.wall();
+    for (let i = 0; i < 40; i++) {
+      if (i === 20) bed.clock.stepWall(-10 * HOUR);
+      await bed.arrive({ type: String(i) });
+    }
+    await bed.restart();
+    const firstHalf = Array.from({ length: 20 }, (_, i) => String(i));
+    expect(await typesOf(bed, { since: start - HOUR })).toEqual(firstHalf);
+    expect(await typesOf(bed, { until: start - HOUR })).toHaveLength(20);
+  });
+
   rule("the first that can be claimed: the oldest that matches, after another if asked", async (bed) => {
     const { events } = bed.store;
     expect(await events.firstReady(bed.project, {})).toBeUndefined();
