@@ -18,7 +18,7 @@ type Load = (typeof LOADS)[number];
 
 /** A queue is filled with at least so many events, and with what this many times the last run's rate would use. */
 const LEAST_STOCK = 8000;
-const RESERVE = 3;
+const RESERVE = 1.5;
 
 /** Results by peer and load. */
 type Measured = Map<string, LoopResult[]>;
