@@ -9,6 +9,9 @@ const EXPIRES_AT = 52;
 
 const FIRST_CAPACITY = 256;
 
+/** More than a generation has entries. */
+const WIDE = 2 ** 21;
+
 /** What is remembered of a key: the first event, its body's hash, and the gate time up to which it holds. */
 export type Known = { source: number; key: Uint8Array; event: Uint8Array; body: Uint8Array; expires: number };
 
@@ -88,10 +91,16 @@ export class DuplicateGeneration {
 
   /** The entries' numbers in the order of their keys' first four bytes: near enough to the table's order. */
   ordered(): Uint32Array {
-    const byKey = new Float64Array(this.#count);
-    const wide = 2 ** Math.ceil(Math.log2(this.#count + 1));
-    for (let i = 0; i < byKey.length; i++) byKey[i] = this.#view.getUint32(i * ENTRY_BYTES) * wide + i;
-    return Uint32Array.from(byKey.sort(), (place) => place % wide);
+    // Key and number in one float of 53 bits: such an array is sorted in a millisecond.
+    const places = new Float64Array(this.#count);
+    for (let i = 0; i < places.length; i++) places[i] = (word(this.#bytes, i * ENTRY_BYTES) >>> 0) * WIDE + i;
+    places.sort();
+    const order = new Uint32Array(places.length);
+    for (let i = 0; i < order.length; i++) {
+      const place = places[i] ?? 0;
+      order[i] = place - Math.floor(place / WIDE) * WIDE;
+    }
+    return order;
   }
 
   #is(at: number, source: number, key: Uint8Array): boolean {
