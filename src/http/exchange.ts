@@ -50,10 +50,13 @@ export function problemAnswer(problem: Problem): Response {
   });
 }
 
-/** Reads a body of at most `maxBytes`, sent whole or in chunks; no further than needed to know that it is too large. */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | Problem> {
+/**
+ * Reads a body of at most `maxBytes`, sent whole or in chunks; no further than needed to know that it is too large.
+ * `setting` names what the limit comes from, if the operator can change it.
+ */
+export async function readBody(request: Request, maxBytes: number, setting?: string): Promise<Uint8Array | Problem> {
   const announced = request.headers.get("content-length");
-  if (announced !== null && Number(announced) > maxBytes) return tooLarge(maxBytes);
+  if (announced !== null && Number(announced) > maxBytes) return tooLarge(maxBytes, setting);
   if (announced !== null || request.body === null) return new Uint8Array(await request.arrayBuffer());
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -64,15 +67,13 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     size += value.length;
     if (size > maxBytes) {
       await reader.cancel();
-      return tooLarge(maxBytes);
+      return tooLarge(maxBytes, setting);
     }
     chunks.push(value);
   }
 }
 
-function tooLarge(maxBytes: number): Problem {
-  return new Problem(
-    "PAYLOAD_TOO_LARGE",
-    `the body is over ${maxBytes} bytes; the operator's limit is http.max_body_bytes`,
-  );
+function tooLarge(maxBytes: number, setting: string | undefined): Problem {
+  const from = setting === undefined ? "" : `; the operator's limit is ${setting}`;
+  return new Problem("PAYLOAD_TOO_LARGE", `the body is over ${maxBytes} bytes${from}`);
 }

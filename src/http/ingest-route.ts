@@ -17,7 +17,7 @@ export async function ingestRoute(
     headers: request.headers.toJSON(),
     query: at < 0 ? "" : url.slice(at + 1),
     remoteAddress: exchange.remoteAddress,
-    readBody: (maxBytes) => readBody(request, maxBytes),
+    readBody: (maxBytes) => readBody(request, maxBytes, "http.max_body_bytes"),
   });
   if (isProblem(accepted)) return accepted;
   return jsonText(200, `{"id":"${accepted.id}","duplicate":${accepted.duplicate}}`);

@@ -28,11 +28,11 @@ export async function streamRoute(
   if (isProblem(start)) return start;
   const project = projectFor(services, actor, new URL(request.url).searchParams.get("project"));
   if (isProblem(project)) return project;
+  const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
+  // Nobody would read or cancel a body here, and it has no end of its own.
+  if (request.method === "HEAD") return new Response(null, { headers });
   exchange.server.timeout(request, 0);
-  const body = streamBody(services, { actor, project }, start, request.signal);
-  return new Response(body, {
-    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
-  });
+  return new Response(streamBody(services, { actor, project }, start, request.signal), { headers });
 }
 
 async function startOf(services: Services, request: Request): Promise<{ after: number; reset: boolean } | Problem> {

@@ -93,7 +93,8 @@ describeWith(needsBinary())("conventions (contract, section 1)", () => {
     for (const body of ["[]", "1", "null", '"text"']) {
       refused(await bed.post("/v1/inbox/claim", body), 422, "INVALID_REQUEST");
     }
-    refused(await bed.post("/v1/inbox/claim", " ".repeat(1024 * 1024 + 1)), 413, "PAYLOAD_TOO_LARGE");
+    const large = refused(await bed.post("/v1/inbox/claim", " ".repeat(1024 * 1024 + 1)), 413, "PAYLOAD_TOO_LARGE");
+    expect(large.detail).toContain("1048576 bytes");
     const nested = `{"items":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
     expect((await bed.post("/v1/inbox/settle", nested)).status).toBeOneOf([400, 422]);
   });

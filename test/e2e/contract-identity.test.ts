@@ -67,6 +67,8 @@ describeWith(needsBinary())("keys and projects (contract, section 2)", () => {
         else refused(made, 422, "INVALID_REQUEST");
       }
     }
+    const twice = await create({ kind: "application", scopes: ["inbox:read", "inbox:read"] });
+    expect(twice.status === 422 || twice.json<KeyShown>().scopes.length === 1).toBe(true);
     const wrong = refused(await create({ kind: "application", scopes: ["inbox:reed"] }), 422, "INVALID_REQUEST");
     expect(wrong.detail).toContain("inbox:read");
   });

@@ -122,7 +122,8 @@ describeWith(needsBinary())("ingest (contract, sections 3 and 4)", () => {
   });
 
   test("over the limit, as sent or decoded, is 413", async () => {
-    refused(await bed.send(open, "x".repeat(MAX + 1)), 413, "PAYLOAD_TOO_LARGE");
+    const problem = refused(await bed.send(open, "x".repeat(MAX + 1)), 413, "PAYLOAD_TOO_LARGE");
+    expect(problem.detail).toContain("http.max_body_bytes");
     expect((await bed.send(open, "y".repeat(MAX))).status).toBe(200);
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     expect(bomb.length).toBeLessThan(MAX);

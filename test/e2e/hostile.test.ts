@@ -70,6 +70,20 @@ describeWith(needsBinary())("what no honest client sends", () => {
     expect(both).not.toContain("alive");
   });
 
+  test("a body that was refused unread is no request either", async () => {
+    const inner = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50);
+    const answer = await send(`POST ${open.path} HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n${inner}`);
+    expect(statusOf(answer)).toBe(413);
+    expect(answer).not.toContain("alive");
+  });
+
+  test("HEAD of the stream ends at once", async () => {
+    const signal = AbortSignal.timeout(5000);
+    const answer = await bed.daemon.api("/v1/stream", { method: "HEAD", key: agent.key, signal });
+    expect([answer.status, answer.text]).toEqual([200, ""]);
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+  });
+
   test("headers that dribble in are taken, and hold up nobody", async () => {
     const text = `POST ${open.path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`;
     const slow = raw(bed.daemon.port, text.match(/.{1,16}/gs) ?? [], { betweenMs: 10 });
