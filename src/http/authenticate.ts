@@ -26,11 +26,11 @@ export function authenticate(
 
 /** For which project an actor calls, `named` by `?project=` or not: a key for its own only. 404 comes after 403 and 422. */
 export function projectFor({ projects }: Identities, actor: Actor, named: string | null): Id<"prj"> | Problem {
-  const known = projects.find(named ?? DEFAULT_PROJECT);
   if (actor.kind === "key") {
     const own = actor.key.project;
-    return named === null || known?.id === own ? own : noProject(named);
+    return named === null || projects.find(named)?.id === own ? own : noProject(named);
   }
+  const known = projects.find(named ?? DEFAULT_PROJECT);
   if (known) return known.id;
   const all = projects.list();
   const only = named === null && all.length === 1 ? all[0] : undefined;
