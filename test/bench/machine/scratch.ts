@@ -1,13 +1,16 @@
+import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { projectRoot } from "../../support/paths.ts";
 
 /** linux/magic.h */
 const TMPFS = 0x01021994;
 
 /** What the bench of this checkout keeps for its next runs: the large data folders. */
 export function cacheDir(): string {
-  const dir = join(tmpdir(), "postern-bench-cache");
+  const checkout = createHash("sha256").update(projectRoot).digest("hex").slice(0, 12);
+  const dir = join(tmpdir(), `postern-bench-cache-${checkout}`);
   mkdirSync(dir, { recursive: true });
   return dir;
 }
