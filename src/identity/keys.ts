@@ -3,12 +3,12 @@ import { type Id, newId } from "../kernel/ids.ts";
 import { invalid, isProblem, Problem } from "../kernel/problems.ts";
 import type { KeyKind, Preset, Scope } from "../kernel/scopes.ts";
 import { randomToken, sha256Of } from "../kernel/secrets.ts";
+import { Turns } from "../kernel/turns.ts";
 import type { KeyStore } from "../store/store.ts";
 import type { KeyRecord, Remember } from "../store/types.ts";
 import { type Actor, holderOf, isPerson } from "./actor.ts";
 import { KeyRing, type LiveState } from "./key-ring.ts";
 import { type KeyMove, MOVES, PARTICIPLE, wantedScopes, widerThan } from "./key-rules.ts";
-import { Turns } from "./turns.ts";
 
 const TOKEN_KINDS: Readonly<Record<KeyKind, string>> = { management: "mgmt", application: "app", intake: "intake" };
 

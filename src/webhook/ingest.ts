@@ -7,7 +7,8 @@ import { type Classified, classify } from "./classify.ts";
 import { decodeBody } from "./content-encoding.ts";
 import type { Rejections } from "./rejections.ts";
 import { verify } from "./signatures/verify.ts";
-import { liveSecrets, type Source, type Sources } from "./sources.ts";
+import { liveSecrets } from "./source-secrets.ts";
+import type { Source, Sources } from "./sources.ts";
 import { headerOf, type Transmission } from "./transmission.ts";
 
 /** An event that has passed through Postern more often than this is going in circles (contract, section 3). */

@@ -47,8 +47,11 @@ export class Rejections {
     if (batch.length === 0) return;
     this.#waiting.clear();
     if (!isProblem(await this.#store.reject(batch))) return;
-    for (const { sourceNum, rejection } of batch) {
-      this.#waiting.set(sourceNum, [...(this.#waiting.get(sourceNum) ?? []), rejection].slice(-KEPT));
+    const before = Map.groupBy(batch, ({ sourceNum }) => sourceNum);
+    for (const [sourceNum, rows] of before) {
+      // What came while the store was asked is younger.
+      const all = [...rows.map(({ rejection }) => rejection), ...(this.#waiting.get(sourceNum) ?? [])];
+      this.#waiting.set(sourceNum, all.slice(-KEPT));
     }
   }
 }

@@ -4,16 +4,15 @@ import { invalid, isProblem, Problem } from "../kernel/problems.ts";
 import { randomToken, sha256Of, type Vault } from "../kernel/secrets.ts";
 import { didYouMean } from "../kernel/suggest.ts";
 import { OWN_SOURCE } from "../kernel/trust.ts";
+import { Turns } from "../kernel/turns.ts";
 import type { SourceStore } from "../store/store.ts";
 import type { Remember, SourceRecord } from "../store/types.ts";
 import { providerFor, SOURCE_KINDS, schemeFor } from "./providers/index.ts";
 import type { Provider } from "./providers/provider.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import type { SignatureScheme } from "./signatures/scheme.ts";
+import { rotated, type SourceSecret } from "./source-secrets.ts";
 import { fieldsOf, type SourceFields, type SourceSettings, sourceSettings } from "./source-settings.ts";
-
-/** One secret of a source; `until` (wall milliseconds) ends a rotated one. */
-export type SourceSecret = { secret: string; until: number | null };
 
 /** A source as the door uses it: opened, with its scheme made once. */
 export type Source = {
@@ -39,17 +38,12 @@ export type NewSource = {
 /** 192 bits; the contract asks for at least 128. */
 const TOKEN_BYTES = 24;
 
-/** A rotated secret stays valid this long unless told otherwise (contract, section 3). */
-const GRACE_SECONDS = 86_400;
-
-/** A source accepts at most this many secrets at a time, so that a check stays cheap. */
-const MAX_SECRETS = 8;
-
 /** The sources, held open in memory and written through the store. Token and secrets are sealed at rest. */
 export class Sources {
   readonly #store: SourceStore;
   readonly #clock: Clock;
   readonly #vault: Vault;
+  readonly #turns = new Turns();
   readonly #byId = new Map<string, Source>();
   readonly #byToken = new Map<string, Source>();
 
@@ -137,18 +131,20 @@ export class Sources {
   async update(source: Source, change: { name?: string | undefined; fields: SourceFields }): Promise<Source | Problem> {
     if (change.name === OWN_SOURCE)
       return new Problem("SOURCE_NAME_RESERVED", `\`${OWN_SOURCE}\` is Postern's own: choose another name`);
-    const settings = sourceSettings(source.record.kind, { ...fieldsOf(source.settings), ...given(change.fields) });
-    if (isErrors(settings)) return refused(settings);
-    return this.#write(source, { name: change.name ?? source.record.name, settings: JSON.stringify(settings) });
+    return this.#inTurn(source, async (now) => {
+      const settings = sourceSettings(now.record.kind, { ...fieldsOf(now.settings), ...given(change.fields) });
+      if (isErrors(settings)) return refused(settings);
+      return this.#write(now, { name: change.name ?? now.record.name, settings: JSON.stringify(settings) });
+    });
   }
 
   async setPaused(source: Source, paused: boolean): Promise<Source | Problem> {
-    return source.record.paused === paused ? source : this.#write(source, { paused });
+    return this.#inTurn(source, async (now) => (now.record.paused === paused ? now : this.#write(now, { paused })));
   }
 
   /** Marks whether the configuration file declares the source. */
   async setManaged(source: Source, managed: boolean): Promise<Source | Problem> {
-    return source.record.managed === managed ? source : this.#write(source, { managed });
+    return this.#inTurn(source, async (now) => (now.record.managed === managed ? now : this.#write(now, { managed })));
   }
 
   /** A new secret, given or made; the ones before stay valid for the grace time. */
@@ -169,20 +165,16 @@ export class Sources {
           : `only ${provider.title} makes it: give the secret it shows`,
       );
     }
-    const now = this.#clock.wall();
-    const end = now + (options.graceSeconds ?? GRACE_SECONDS) * 1000;
-    const before = source.secrets
-      .filter((old) => old.secret !== secret && (old.until ?? end) > now)
-      .map((old) => ({ secret: old.secret, until: Math.min(old.until ?? end, end) }))
-      .filter((old) => old.until > now);
-    const secrets = [{ secret, until: null }, ...before].slice(0, MAX_SECRETS);
-    const next = await this.#write(source, { secretsSealed: this.#sealSecrets(source.record.id, secrets) });
+    const next = await this.#inTurn(source, async (now) => {
+      const secrets = rotated(now.secrets, secret, this.#clock.wall(), options.graceSeconds);
+      return this.#write(now, { secretsSealed: this.#sealSecrets(now.record.id, secrets) });
+    });
     return isProblem(next) ? next : { source: next, secret: made };
   }
 
   /** A new ingest URL; the one before is unknown from now on. */
   async rotateUrl(source: Source): Promise<Source | Problem> {
-    return this.#write(source, this.#newToken(source.record.id));
+    return this.#inTurn(source, async (now) => this.#write(now, this.#newToken(now.record.id)));
   }
 
   async delete(source: Source): Promise<Problem | undefined> {
@@ -195,6 +187,17 @@ export class Sources {
   /** Forgets the sources of a project that is gone. */
   forget(project: Id<"prj">): void {
     for (const source of this.list(project)) this.#drop(source);
+  }
+
+  /** Works on the source as the changes before have left it, which may be later than when the caller looked it up. */
+  async #inTurn(
+    { record: { id } }: Source,
+    work: (now: Source) => Promise<Source | Problem>,
+  ): Promise<Source | Problem> {
+    return this.#turns.take(id, async () => {
+      const now = this.#byId.get(id);
+      return now ? work(now) : new Problem("NOT_FOUND", `there is no source ${id} any more`);
+    });
   }
 
   async #write(source: Source, change: Parameters<SourceStore["update"]>[1]): Promise<Source | Problem> {
@@ -247,11 +250,6 @@ export class Sources {
   #sealSecrets(id: Id<"src">, secrets: readonly SourceSecret[]): Uint8Array {
     return this.#vault.seal(`secrets.${id}`, JSON.stringify(secrets));
   }
-}
-
-/** The secrets that count at this time. */
-export function liveSecrets(source: Source, wallNow: number): string[] {
-  return source.secrets.filter(({ until }) => until === null || until > wallNow).map(({ secret }) => secret);
 }
 
 function hashKey(hash: Uint8Array): string {
