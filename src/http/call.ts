@@ -6,6 +6,7 @@ import { checkInput, fromStrings, type Operation, routeOf, type Services } from 
 import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
 import { type Exchange, jsonAnswer, readBody } from "./exchange.ts";
 import type { Idempotency, Slot } from "./idempotency.ts";
+import { pathOf, type Query, queryOf } from "./target.ts";
 
 /** An API body is at most this large, unless the operation says otherwise. */
 const API_BODY_BYTES = 1024 * 1024;
@@ -45,7 +46,7 @@ export function httpFace(deps: CallDeps, op: Operation): Handler {
     const run = (slot: Slot | undefined) => answer(deps, op, request.signal, who, input, slot);
     if (!op.creates) return run(undefined);
     const key = request.headers.get("idempotency-key");
-    const path = new URL(request.url).pathname;
+    const path = pathOf(request.url);
     const hasSecret = op.creates.secret !== undefined;
     return deps.idempotency.once({ key, ...who, method, path, body, hasSecret }, run);
   };
@@ -67,17 +68,6 @@ async function answer(
   return jsonAnswer(op.creates ? 201 : 200, result);
 }
 
-/** Read only, so that a request without one makes none. */
-type Query = Pick<URLSearchParams, "get" | "getAll" | "keys">;
-
-const NO_QUERY: Query = new URLSearchParams();
-
-/** The query without the project, which names where, not what. */
-function queryOf(url: string): Query {
-  const at = url.indexOf("?");
-  return at < 0 ? NO_QUERY : new URLSearchParams(url.slice(at + 1));
-}
-
 function inputOf(
   { op, pathParams, hasBody }: { op: Operation; pathParams: readonly string[]; hasBody: boolean },
   params: Readonly<Record<string, string>>,
@@ -95,6 +85,7 @@ function inputOf(
   return isProblem(checked) ? checked : checked.input;
 }
 
+/** The query without the project, which names where, not what. */
 function queryFields(query: Query): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = Object.create(null);
   for (const name of new Set(query.keys())) {

@@ -1,6 +1,7 @@
 import { isProblem, type Problem } from "../kernel/problems.ts";
 import { type IngestDeps, ingest } from "../webhook/index.ts";
 import { type Exchange, jsonText, readBody } from "./exchange.ts";
+import { queryTextOf } from "./target.ts";
 
 /** `POST` or `PUT /in/{token}`: a provider's transmission. */
 export async function ingestRoute(
@@ -9,13 +10,11 @@ export async function ingestRoute(
   token: string,
   exchange: Exchange,
 ): Promise<Response | Problem> {
-  const { url } = request;
-  const at = url.indexOf("?");
   const accepted = await ingest(deps, {
     method: request.method,
     token,
     headers: request.headers.toJSON(),
-    query: at < 0 ? "" : url.slice(at + 1),
+    query: queryTextOf(request.url),
     remoteAddress: exchange.remoteAddress,
     readBody: (maxBytes) => readBody(request, maxBytes, "http.max_body_bytes"),
   });

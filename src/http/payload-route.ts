@@ -1,12 +1,13 @@
 import { parseId } from "../kernel/ids.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
 import { payloadPath, type Services } from "../operations/index.ts";
+import { queryOf } from "./target.ts";
 
 /** `GET /v1/events/{id}/payload?expires=…&signature=…`: a body that lies apart, to whoever holds a fresh link. */
 export async function payloadRoute(services: Services, request: Request, idText: string): Promise<Response | Problem> {
   const id = parseId("evt", idText);
   if (!id) return gone();
-  const refused = services.links.refusal(payloadPath(id), new URL(request.url).searchParams);
+  const refused = services.links.refusal(payloadPath(id), queryOf(request.url));
   if (refused) return refused;
   const event = await services.store.events.find(id);
   const blob = event?.blob && (await services.blobs.open(event.blob.key));

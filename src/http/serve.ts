@@ -1,8 +1,10 @@
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server } from "bun";
 import type { Log } from "../kernel/log.ts";
+import { Problem } from "../kernel/problems.ts";
 import { randomToken } from "../kernel/secrets.ts";
-import { attachExchange, type Door } from "./exchange.ts";
+import { attachExchange, type Door, problemAnswer } from "./exchange.ts";
+import { pathOf } from "./target.ts";
 
 export type Listening = { server: Server<unknown>; url: string; port: number };
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -81,7 +83,7 @@ async function handle(deps: ServeDeps, door: Door, request: Request, server: Ser
   const started = performance.now();
   const remoteAddress = () => (door === "socket" ? "socket" : addressOf(deps, request, server));
   attachExchange(request, { id, door, remoteAddress, server });
-  const response = await deps.fetch(request);
+  const response = hasNoHost(request) ? problemAnswer(NO_HOST) : await deps.fetch(request);
   response.headers.set("postern-request-id", id);
   const level = response.status >= 500 ? "warn" : response.status >= 400 ? "info" : "debug";
   if (deps.log.enabled(level)) {
@@ -90,6 +92,13 @@ async function handle(deps: ServeDeps, door: Door, request: Request, server: Ser
     deps.log[level](`${request.method} ${loggedPath(request.url)}`, fields);
   }
   return response;
+}
+
+const NO_HOST = new Problem("HOST_INVALID", "the Host header names no host, such as `localhost:8484` (RFC 9112, 3.2)");
+
+/** Where a Host header is no host, the runtime gives the target alone for a URL, in which no route is found. */
+function hasNoHost(request: Request): boolean {
+  return request.url.startsWith("/") && request.headers.has("host");
 }
 
 /** The client's address; behind a trusted proxy the last one in X-Forwarded-For that is not itself a trusted proxy. */
@@ -109,9 +118,7 @@ const LOGGED_SEGMENT = /^(?:[\w.~-]{0,24}|[a-z]{3}_[0-9a-z]{26}|[0-9a-f]{8}(?:-[
 
 /** The path for the log: an ingest token is a secret, and so is the query of a signed link. */
 function loggedPath(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const end = url.indexOf("?", start);
-  const path = url.slice(start, end < 0 ? undefined : end).slice(0, 200);
+  const path = pathOf(url).slice(0, 200);
   if (/^\/+in\//i.test(path)) return "/in/…";
   return path
     .split("/")

@@ -6,6 +6,7 @@ import { invalid, isProblem, type Problem } from "../kernel/problems.ts";
 import type { Services } from "../operations/index.ts";
 import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
+import { queryOf } from "./target.ts";
 
 /** A silent stream says so this often, so that proxies and clients know it lives. */
 const BEAT_MS = 15_000;
@@ -26,7 +27,7 @@ export async function streamRoute(
   if (refused) return refused;
   const start = await startOf(services, request);
   if (isProblem(start)) return start;
-  const project = projectFor(services, actor, new URL(request.url).searchParams.get("project"));
+  const project = projectFor(services, actor, queryOf(request.url).get("project"));
   if (isProblem(project)) return project;
   const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
   // Nobody would read or cancel a body here, and it has no end of its own.
@@ -36,7 +37,7 @@ export async function streamRoute(
 }
 
 async function startOf(services: Services, request: Request): Promise<{ after: number; reset: boolean } | Problem> {
-  const last = request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("last_event_id");
+  const last = request.headers.get("last-event-id") ?? queryOf(request.url).get("last_event_id");
   const { oldest, newest } = await services.store.events.changeCursors();
   if (last === null || last === "") return { after: newest, reset: false };
   if (!/^\d{1,15}$/.test(last)) return invalid("Last-Event-ID", "must be the `id:` of a change of this stream");

@@ -23,7 +23,7 @@ export class Links {
   }
 
   /** Undefined where the link to `path` holds; otherwise `LINK_INVALID`. */
-  refusal(path: string, query: URLSearchParams): Problem | undefined {
+  refusal(path: string, query: Pick<URLSearchParams, "get">): Problem | undefined {
     const expires = query.get("expires") ?? "";
     const given = Buffer.from(query.get("signature") ?? "", "base64url");
     const genuine = /^[1-9]\d{0,11}$/.test(expires) && sameBytes(given, this.#mac(path, Number(expires)));

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   NOT_ALLOWED: [403, "This credential may not do that"],
   LINK_INVALID: [403, "The link is not valid or has run out"],
   INVALID_JSON: [400, "The body is not valid JSON"],
+  HOST_INVALID: [400, "The Host header names no host"],
   BODY_UNREADABLE: [400, "The body cannot be decoded"],
   PAYLOAD_TOO_LARGE: [413, "The body is too large"],
   UNSUPPORTED_ENCODING: [415, "The content encoding is not supported"],

@@ -137,12 +137,38 @@ describeWith(needsBinary())("what no honest client sends", () => {
     }
   });
 
+  test("a Host that is no host is refused on every path, and a request of HTTP/1.0 needs none", async () => {
+    for (const host of ["", "a/b?c#d", `x/in/${token}`, "u:p@x", "[::", "x:99999", "a b", "//"]) {
+      for (const [method, path] of [
+        ["GET", "/healthz"],
+        ["POST", open.path],
+        ["POST", "/v1/sources"],
+        ["GET", "/v1/stream"],
+        ["GET", "/v1/events/x/payload?expires=1"],
+      ] as const) {
+        const auth = `Authorization: Bearer ${agent.key}\r\nIdempotency-Key: k\r\n`;
+        const answer = await send(
+          `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${auth}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+          1000,
+        );
+        // What the runtime makes a URL of is served; all else is 400, be it the runtime's or ours.
+        expect([500, 0]).not.toContain(statusOf(answer));
+        if (statusOf(answer) === 400 && answer.includes("{")) expect(answer).toContain("HOST_INVALID");
+        if (["", "a/b?c#d", "//"].includes(host))
+          expect({ host, path, status: statusOf(answer) }).toEqual({ host, path, status: 400 });
+        if (path === "/v1/stream" && statusOf(answer) === 200) expect(answer).toContain("text/event-stream");
+      }
+    }
+    expect(statusOf(await send("GET /healthz HTTP/1.0\r\n\r\n"))).toBe(200);
+  }, 60_000);
+
   test("no log line ever shows a token of an ingest URL or a key", async () => {
     for (const method of ["GET", "POST", "HEAD", "PATCH", "QUERY"]) {
       for (const path of [open.path, `//in/${token}`, `/a/${token}`, `/%69n/${token}`, `/in/${token.slice(0, -1)}`]) {
         await send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
       }
     }
+    await send(`POST ${open.path} HTTP/1.1\r\nHost: a/b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     await bed.get("/v1/inbox", agent.key);
     await bed.get(`/v1/inbox?q=${agent.key}`, agent.key);
     await bed.call("GET", "/v1/inbox", undefined, { headers: { authorization: `Bearer x${agent.key}` } });
