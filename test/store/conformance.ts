@@ -6,6 +6,7 @@ import { claimingRules } from "./conformance/claiming.ts";
 import { dueRules } from "./conformance/due.ts";
 import { listingRules } from "./conformance/listing.ts";
 import { mendingRules } from "./conformance/mending.ts";
+import { queueRules } from "./conformance/queue.ts";
 import { registryRules } from "./conformance/registries.ts";
 import { ruleOf } from "./conformance/rule.ts";
 import { settlingRules } from "./conformance/settling.ts";
@@ -16,6 +17,7 @@ export function storeConformance(name: string, implementation: Implementation): 
   describe(`${name}: what arrives`, () => arrivalRules(rule));
   describe(`${name}: lists`, () => listingRules(rule));
   describe(`${name}: claims`, () => claimingRules(rule));
+  describe(`${name}: the queue`, () => queueRules(rule));
   describe(`${name}: settling`, () => settlingRules(rule));
   describe(`${name}: what falls due`, () => dueRules(rule));
   describe(`${name}: mending and retention`, () => mendingRules(rule));

@@ -4,6 +4,7 @@ import { type Id, idBytes, typeId } from "../../kernel/ids.ts";
 import type { Change, EventRecord } from "../types.ts";
 import type { GroupCommit, Tx } from "./group-commit.ts";
 import type { Names } from "./names.ts";
+import { ReadyStreams } from "./ready-streams.ts";
 import { type ContentRow, channelOf, type EventRow, eventRecord, S, statusOf } from "./rows.ts";
 
 /** Failed this often, an event is dead (contract, section 5). */
@@ -19,6 +20,7 @@ export class Core {
   readonly db: Database;
   readonly clock: Clock;
   readonly names: Names;
+  readonly readyStreams: ReadyStreams;
   readonly #byId;
   readonly #content;
   readonly #move;
@@ -30,6 +32,7 @@ export class Core {
     this.db = db;
     this.clock = clock;
     this.names = names;
+    this.readyStreams = new ReadyStreams(db, names);
     this.#byId = db.prepare<EventRow, [Uint8Array]>("SELECT * FROM events WHERE id = ?");
     this.#content = db.prepare<ContentRow, [number]>("SELECT headers, payload, blob FROM contents WHERE seq = ?");
     this.#move = db.prepare<null, [number, number, number | null, number, number, number, number]>(
@@ -91,6 +94,7 @@ export class Core {
       const noted = this.#change.run(row.project, row.seq, row.status, row.attempts, tx.wall);
       cursor = Number(noted.lastInsertRowid);
     }
+    if (row.status === S.ready) this.readyStreams.add(this.names.stream(row.stream));
     tx.changes.push(this.#changeOf(row, cursor, visible));
   }
 

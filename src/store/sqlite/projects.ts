@@ -89,6 +89,7 @@ function deleteRest(core: Core, num: number, id: Id<"prj">): void {
   db.query("DELETE FROM streams WHERE project = ?").run(num);
   db.query("DELETE FROM projects WHERE num = ?").run(num);
   core.names.forget();
+  core.readyStreams.forget();
 }
 
 function projectRecord(row: ProjectRow): ProjectRecord {

@@ -2,11 +2,21 @@ import { glob } from "../../kernel/glob.ts";
 import type { Id } from "../../kernel/ids.ts";
 import type { EventFilter } from "../types.ts";
 import type { Core } from "./core.ts";
+import type { StreamMap } from "./ready-streams.ts";
 import { channelNumber, type EventRow, S, type Stream } from "./rows.ts";
 
+/** Up to so many streams are asked one by one; where more match, the queue is walked from its head first. */
+const FEW = 64;
+
+/** How many rows a walk reads at a time, and how many it may read for each stream that it need not ask then. */
+const STEP = 128;
+const ROWS_PER_STREAM = 8;
+
 /**
- * The oldest events that can be claimed. Unfiltered it walks one index from its head; filtered it asks each matching
- * stream's own partial index and merges: the cost follows the number of streams and what is answered, not the backlog.
+ * The oldest events that can be claimed. Unfiltered it reads one index from its head. Filtered it asks the partial index
+ * of each stream that may have some and matches, and merges. Where very many match (senders choose types), it first looks
+ * for matches at the head of the whole queue, for as long as that is cheaper than asking every stream: the cost follows
+ * what is answered, and neither the backlog nor the number of types alone.
  */
 export class ReadyQueue {
   readonly #core: Core;
@@ -31,13 +41,60 @@ export class ReadyQueue {
     const num = this.#core.names.projectNum(project);
     if (num === undefined) return [];
     if (Object.values(filter).every((wanted) => wanted === undefined)) return this.#all.all(num, afterSeq, max);
-    const rows = this.matching(num, filter).flatMap((stream) => this.#ofStream.all(stream.num, afterSeq, max));
-    return rows.sort((a, b) => a.seq - b.seq).slice(0, max);
+    const ready = this.#core.readyStreams.of(num);
+    const wanted = new Map<number, Stream>();
+    const matches = streamMatcher(filter);
+    for (const [stream, what] of ready) if (matches(what)) wanted.set(stream, what);
+    const found = wanted.size > FEW ? this.#walk(num, ready, wanted, max, afterSeq) : undefined;
+    return found ?? this.#ask(ready, wanted, max, afterSeq);
   }
 
   /** The streams of a project that answer a filter. */
   matching(project: number, filter: EventFilter): Stream[] {
     return this.#streams.all(project).filter(streamMatcher(filter));
+  }
+
+  /** Undefined where it found too few within its bound, and did not come to the end. */
+  #walk(project: number, ready: StreamMap, wanted: StreamMap, max: number, afterSeq: number): EventRow[] | undefined {
+    const found: EventRow[] = [];
+    const seen = new Set<number>();
+    let after = afterSeq;
+    for (let left = wanted.size * ROWS_PER_STREAM; left > 0; left -= STEP) {
+      const rows = this.#all.all(project, after, STEP);
+      for (const row of rows) {
+        if (!wanted.has(row.stream)) continue;
+        seen.add(row.stream);
+        if (found.push(row) === max) {
+          this.#check(ready, wanted);
+          return found;
+        }
+      }
+      if (rows.length < STEP) {
+        if (afterSeq === 0) for (const stream of wanted.keys()) if (!seen.has(stream)) ready.delete(stream);
+        return found;
+      }
+      after = rows.at(-1)?.seq ?? after;
+    }
+    return undefined;
+  }
+
+  /** Looks at a few streams on the way, so that those which have run empty do not gather for ever. */
+  #check(ready: StreamMap, wanted: StreamMap): void {
+    for (const [stream, what] of wanted.entries().take(FEW / 2)) {
+      ready.delete(stream);
+      // Put back, it comes last: the next look takes others.
+      if (this.#ofStream.get(stream, 0, 1)) ready.set(stream, what);
+    }
+  }
+
+  #ask(ready: StreamMap, wanted: StreamMap, max: number, afterSeq: number): EventRow[] {
+    const found: EventRow[] = [];
+    for (const stream of wanted.keys()) {
+      const rows = this.#ofStream.all(stream, afterSeq, max);
+      if (rows.length === 0 && afterSeq === 0) ready.delete(stream);
+      found.push(...rows);
+    }
+    return found.sort((a, b) => a.seq - b.seq).slice(0, max);
   }
 }
 

@@ -104,6 +104,7 @@ async function assemble(
       sweep.forget();
       gatePromised = Number.NEGATIVE_INFINITY;
       core.names.forget();
+      core.readyStreams.forget();
       timeline.forget();
     },
   });
