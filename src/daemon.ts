@@ -47,7 +47,7 @@ export async function assemble(
   keys.onLost((key) => void inbox.dismiss(key.id));
   projects.onGone((id, gone) => {
     sources.forget(id);
-    void keys.load();
+    keys.forget(id);
     void blobs.delete(gone);
   });
   const counters = { accepted: 0, duplicates: 0, rejected: 0 };

@@ -34,6 +34,11 @@ export class KeyRing {
     this.#byHash.clear();
   }
 
+  remove(key: KeyRecord): void {
+    this.#byId.delete(key.id);
+    this.#byHash.delete(Buffer.from(key.hash).toString("base64"));
+  }
+
   /** Every record as it is stored. */
   all(): KeyRecord[] {
     return [...this.#byId.values()];

@@ -59,6 +59,17 @@ export class Keys {
     for (const key of before) if (!this.#ring.stored(key.id)) this.#tellLost(key);
   }
 
+  /** Forgets the keys of a project that is gone. Those of others may be changing just now, so nothing is read again. */
+  forget(project: Id<"prj">): void {
+    for (const key of this.#ring.all()) {
+      if (key.project !== project) continue;
+      this.#expiries.get(key.id)?.();
+      this.#expiries.delete(key.id);
+      this.#ring.remove(key);
+      this.#tellLost(key);
+    }
+  }
+
   #keep(key: KeyRecord): void {
     this.#ring.put(key);
     this.#watchExpiry(key);
