@@ -20,7 +20,7 @@ const takeAny = fc.record({ do: fc.constant("takeAny" as const), max: fc.integer
 const look = fc.record({
   do: fc.constant("look" as const),
   type: fc.constantFrom(...FILTERS),
-  after: fc.option(fc.nat(300)),
+  after: fc.nat(300),
 });
 const restart = fc.constant({ do: "restart" as const });
 const steps = fc.array(fc.oneof(arrive, take, take, takeAny, look, { weight: 1, arbitrary: restart }), {
@@ -66,9 +66,9 @@ class Queue {
   }
 
   /** Looks behind an event, and then at the head: the one must not make the other miss anything. */
-  async look(type: string, after: number | null): Promise<void> {
-    const behind = after === null ? this.#known.at(-1) : this.#known[after % (this.#known.length || 1)];
-    await this.#first(type, behind?.seq ?? 0);
+  async look(type: string, after: number): Promise<void> {
+    await this.#first(type, this.#known[after % (this.#known.length || 1)]?.seq ?? 0);
+    await this.#first(type, this.#known.at(-1)?.seq ?? 0);
     for (const each of FILTERS) await this.#first(each, 0);
   }
 
