@@ -1,7 +1,7 @@
 import type { Actor } from "../identity/index.ts";
 import type { Id } from "../kernel/ids.ts";
 import { parseJson } from "../kernel/json.ts";
-import { isProblem, Problem } from "../kernel/problems.ts";
+import { invalid, isProblem, Problem } from "../kernel/problems.ts";
 import { checkInput, fromStrings, type Operation, routeOf, type Services } from "../operations/index.ts";
 import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
 import { type Exchange, jsonAnswer, readBody } from "./exchange.ts";
@@ -77,10 +77,9 @@ function inputOf(
   const given = hasBody ? bodyOf(body) : fromStrings(op.input, queryFields(query));
   if (isProblem(given)) return given;
   const named = pathParams.find((name) => Object.hasOwn(given, name));
-  if (named)
-    return new Problem("INVALID_REQUEST", `${named} stands in the path, not in the body`, {
-      errors: [{ path: named, message: "stands in the path" }],
-    });
+  if (named) return invalid(named, "stands in the path, not in the body");
+  const stray = hasBody ? Object.keys(queryFields(query))[0] : undefined;
+  if (stray) return invalid(stray.slice(0, 64), "is not read from the query here: put it in the body");
   const checked = checkInput(op.input, { ...given, ...params }, pathParams);
   return isProblem(checked) ? checked : checked.input;
 }

@@ -23,6 +23,12 @@ describeWith(needsBinary())("claiming and settling (contract, section 5)", () =>
     expect(inSeconds(time)).toBeLessThanOrEqual(seconds + 0.1);
   };
 
+  test("what stands in the query of a POST is refused, not passed over", async () => {
+    const answer = await bed.post("/v1/inbox/claim?max=5", {}, one.key);
+    refused(answer, 422, "INVALID_REQUEST");
+    expect(answer.text).toContain("max: is not read from the query here");
+  });
+
   test("a claim gives the whole event and a lease: 300 s by default, 30 to 3,600", async () => {
     const id = await bed.event(source, `{"t":"${"x".repeat(9000)}"}`);
     const claim = await bed.claim(id, one.key);
