@@ -1,4 +1,4 @@
-import { CoreUse } from "../machine/usage.ts";
+import { type CoreShares, CoreUse } from "../machine/usage.ts";
 import { percentile } from "./statistics.ts";
 
 export type LoopOptions = {
@@ -21,7 +21,12 @@ export type LoopResult = {
   /** How busy the two cores were in the measured time, 0 to 1. */
   serverCore: number;
   clientCore: number;
+  /** What other programs took of the two cores in that time, as a share of one. */
+  others: number;
 };
+
+/** Of a run that ended before its measured time began. */
+const NOTHING_READ: CoreShares = { server: 0, client: 0, others: 0 };
 
 /** Each connection sends its next request as soon as the former is answered. */
 export async function closedLoop({ connections, warmUpMs, measuredMs, step }: LoopOptions): Promise<LoopResult> {
@@ -33,7 +38,6 @@ export async function closedLoop({ connections, warmUpMs, measuredMs, step }: Lo
   let measured = 0;
   let last = from;
   let use: CoreUse | undefined;
-  let cores = { server: 0, client: 0 };
   const loop = async (connection: number) => {
     for (let sent = performance.now(); sent < until; ) {
       const moved = await step(connection);
@@ -48,9 +52,9 @@ export async function closedLoop({ connections, warmUpMs, measuredMs, step }: Lo
       }
       sent = now;
     }
-    if (use) cores = use.read();
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => loop(index)));
+  const cores = use?.read() ?? NOTHING_READ;
   if (measured === 0) throw new Error("nothing was measured: the backlog was used up in the warm-up");
   return {
     total,
@@ -59,5 +63,6 @@ export async function closedLoop({ connections, warmUpMs, measuredMs, step }: Lo
     p99: percentile(latencies, 0.99),
     serverCore: cores.server,
     clientCore: cores.client,
+    others: cores.others,
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { CLIENT_CORE, SERVER_CORE } from "./pinned.ts";
 
 /** proc(5) counts in clock ticks, 100 a second on Linux whatever the kernel's own. */
@@ -6,12 +6,17 @@ const TICKS_PER_SECOND = 100;
 
 type Ticks = { busy: number; all: number };
 
+/** How busy the cores were: a share of each, and what programs that are not the bench's took, as a share of one. */
+export type CoreShares = { server: number; client: number; others: number };
+
 /** How busy the server's and the client's core are between two moments, kernel work included. */
 export class CoreUse {
   readonly #server: Ticks;
   readonly #client: Ticks;
+  readonly #own: number;
 
   private constructor() {
+    this.#own = ownTicks();
     this.#server = ticksOf(SERVER_CORE);
     this.#client = ticksOf(CLIENT_CORE);
   }
@@ -20,12 +25,39 @@ export class CoreUse {
     return new CoreUse();
   }
 
-  /** The share of each core that was busy since, 0 to 1. */
-  read(): { server: number; client: number } {
-    return {
-      server: share(this.#server, ticksOf(SERVER_CORE)),
-      client: share(this.#client, ticksOf(CLIENT_CORE)),
-    };
+  /** The shares since. */
+  read(): CoreShares {
+    const [server, client, own] = [ticksOf(SERVER_CORE), ticksOf(CLIENT_CORE), ownTicks()];
+    const busy = server.busy - this.#server.busy + (client.busy - this.#client.busy);
+    const others = (busy - (own - this.#own)) / Math.max(1, server.all - this.#server.all);
+    return { server: share(this.#server, server), client: share(this.#client, client), others: Math.max(0, others) };
+  }
+}
+
+/** What this process and all that it started, and they in turn, have used. */
+function ownTicks(): number {
+  const parents = new Map<number, number>();
+  const used = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    const fields = /^\d+$/.test(name) ? statFields(Number(name)) : undefined;
+    if (!fields) continue;
+    parents.set(Number(name), Number(fields[1]));
+    used.set(Number(name), Number(fields[11]) + Number(fields[12]));
+  }
+  const isOwn = (pid: number | undefined): boolean =>
+    pid !== undefined && (pid === process.pid || isOwn(parents.get(pid)));
+  let sum = 0;
+  for (const [pid, ticks] of used) if (isOwn(pid)) sum += ticks;
+  return sum;
+}
+
+/** The fields of proc(5)'s stat from the third on: the second is the command in brackets, which may hold spaces. */
+function statFields(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return undefined; // It ended while the list was read.
   }
 }
 
@@ -47,10 +79,9 @@ function share(from: Ticks, to: Ticks): number {
 
 /** Seconds of CPU that a process has used, its threads included. */
 export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the command in brackets, which may hold spaces; utime and stime are the 14th and 15th.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  const fields = statFields(pid);
+  // utime and stime, the 14th and 15th.
+  return (Number(fields?.[11]) + Number(fields?.[12])) / TICKS_PER_SECOND;
 }
 
 /** Resident memory of a process, in MiB. */

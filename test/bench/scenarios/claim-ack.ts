@@ -1,5 +1,6 @@
 import { closedLoop, type LoopResult } from "../load/closed-loop.ts";
 import { median } from "../load/statistics.ts";
+import { undisturbed } from "../load/undisturbed.ts";
 import { beanstalkd, beanstalkdOverHttp } from "../peers/beanstalkd.ts";
 import { bullMq } from "../peers/bullmq.ts";
 import type { Peer, Side } from "../peers/peer.ts";
@@ -41,11 +42,14 @@ async function measure({ scratch, effort, say }: Setting, peer: Peer, measured: 
   try {
     let rate = 0;
     for (const load of LOADS) {
-      await stock(side, Math.max(LEAST_STOCK, Math.ceil(rate * seconds * RESERVE)));
-      const result = await checked(peer, side, () => work(side, load.connections, load.batch, effort));
+      const wanted = Math.max(LEAST_STOCK, Math.ceil(rate * seconds * RESERVE));
+      const result = await undisturbed(say, async () => {
+        await stock(side, wanted);
+        return checked(peer, side, () => work(side, load.connections, load.batch, effort));
+      });
       rate = result.rate;
       say(
-        `claim and ack, ${peer.name}, ${load.batch} at a time, ${load.connections}: ${perSecond(rate)}, p50 ${ms(result.p50)}, server core ${percent(result.serverCore)}, client core ${percent(result.clientCore)}`,
+        `claim and ack, ${peer.name}, ${load.batch} at a time, ${load.connections}: ${perSecond(rate)}, p50 ${ms(result.p50)}, server core ${percent(result.serverCore)}, client core ${percent(result.clientCore)}, others ${percent(result.others)}`,
       );
       measured.set(keyOf(peer, load), [...(measured.get(keyOf(peer, load)) ?? []), result]);
     }
@@ -114,10 +118,11 @@ function section(measured: Measured): Section {
     const missing = peer.missing();
     return missing === undefined ? [] : [`- ${peer.name} was not run: ${missing}`];
   });
+  const others = Math.max(...[...measured.values()].flat().map((result) => result.others));
   return {
     title: "Claim and ack",
     text: [
-      "Each connection claims so many events of 2 KB, reads them, acks them and claims the next; the rate counts events acked. After each run the store's rows were counted: as many were done as had been acked. The libraries stand behind the HTTP front, which checks no key; Postern checks one. The second figure is how many times as fast Postern is.",
+      `Each connection claims so many events of 2 KB, reads them, acks them and claims the next; the rate counts events acked. After each run the store's rows were counted: as many were done as had been acked. The libraries stand behind the HTTP front, which checks no key; Postern checks one. The second figure is how many times as fast Postern is. Other programs took at most ${percent(others)} of a core.`,
       ...SIDES.filter((peer) => peer !== postern).map(({ name, how }) => `- ${name}: ${how}`),
       ...skipped,
     ].join("\n"),

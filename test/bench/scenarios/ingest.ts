@@ -3,6 +3,7 @@ import { BODY_BYTES } from "../load/github-event.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { median } from "../load/statistics.ts";
 import { Transmissions } from "../load/transmissions.ts";
+import { undisturbed } from "../load/undisturbed.ts";
 import { bareServer } from "../peers/bare-server.ts";
 import { bullMq } from "../peers/bullmq.ts";
 import type { Peer, Side } from "../peers/peer.ts";
@@ -44,10 +45,13 @@ async function measure({ scratch, effort, say }: Setting, peer: Peer, measured: 
   let sent = 0;
   try {
     for (const connections of CONNECTIONS) {
-      const result = await load(side, connections, effort);
-      sent += result.total;
+      const result = await undisturbed(say, async () => {
+        const attempt = await load(side, connections, effort);
+        sent += attempt.total;
+        return attempt;
+      });
       say(
-        `ingest, ${peer.name}, ${connections}: ${perSecond(result.rate)}, p50 ${ms(result.p50)}, server core ${percent(result.serverCore)}, client core ${percent(result.clientCore)}`,
+        `ingest, ${peer.name}, ${connections}: ${perSecond(result.rate)}, p50 ${ms(result.p50)}, server core ${percent(result.serverCore)}, client core ${percent(result.clientCore)}, others ${percent(result.others)}`,
       );
       const byConnections = measured.get(peer.name) ?? new Map<number, LoopResult[]>();
       byConnections.set(connections, [...(byConnections.get(connections) ?? []), result]);
@@ -108,11 +112,12 @@ function section(measured: Measured): Section {
   const busy = Math.max(
     ...SIDES.map(({ peer }) => of(peer, 64, (r) => r.clientCore)).filter((share) => !Number.isNaN(share)),
   );
+  const others = Math.max(...[...measured.values()].flatMap((runs) => [...runs.values()].flat().map((r) => r.others)));
   return {
     title: "Durable ingest",
     text: [
       `Events of ${BODY_BYTES} bytes, signed as GitHub signs them, each with a delivery id of its own; a 200 means that the event is on disk. After each run the store's rows were counted: as many as there were 200s.`,
-      `The libraries stand behind one HTTP front on Bun that reads the body, checks the signature and parses the JSON as Postern does, and looks for no duplicates. The client's core was at most ${percent(busy)} busy.`,
+      `The libraries stand behind one HTTP front on Bun that reads the body, checks the signature and parses the JSON as Postern does, and looks for no duplicates. The client's core was at most ${percent(busy)} busy; other programs took at most ${percent(others)} of a core.`,
       ...SIDES.map(({ peer }) => `- ${peer.name}: ${peer.how}`),
     ].join("\n"),
     tables: [
