@@ -15,6 +15,8 @@ const WORKER = `
   const { systemClock } = await import(${JSON.stringify(join(projectRoot, "src/kernel/clock.ts"))});
   const store = await openSqliteStore({ dataDir: dir, clock: systemClock, reserveBytes: 0, duplicatesGathered: 64 });
   const event = { project, source: "s", channel: "webhook", type: "t", verified: true, headers: "{}", payload: "{}", blob: null };
+  // It ends with whoever started it, however that ended.
+  process.stdin.on("end", () => process.exit(1)).resume();
   const say = (line) => process.stdout.write(line + "\\n");
   async function worker(name) {
     for (let n = 0; ; n++) {
@@ -34,7 +36,7 @@ const WORKER = `
 
 /** Lets the worker run until it has said this many lines, and kills it at whatever it is doing. */
 async function runAndKill(dir: string, project: string, lines: number): Promise<string[]> {
-  const child = Bun.spawn([process.execPath, "-e", WORKER, dir, project], { stdout: "pipe" });
+  const child = Bun.spawn([process.execPath, "-e", WORKER, dir, project], { stdin: "pipe", stdout: "pipe" });
   let said = "";
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
