@@ -24,7 +24,7 @@ const SCENARIOS: readonly Scenario[] = [
   startUpScenario,
 ];
 
-const FULL: Effort = { rounds: 3, warmUpMs: 1000, measuredMs: 2500 };
+const FULL: Effort = { rounds: 2, warmUpMs: 1000, measuredMs: 2500 };
 const QUICK: Effort = { rounds: 1, warmUpMs: 700, measuredMs: 1500 };
 
 const words = process.argv.slice(2);

@@ -3,7 +3,7 @@ import type { LoopResult } from "./closed-loop.ts";
 
 /** Other programs may take this share of a core: more moves the figures. */
 const ALLOWED = 0.1;
-const ATTEMPTS = 5;
+const ATTEMPTS = 3;
 
 /** What disturbs is often over after a while. */
 const PAUSE_MS = 3000;
