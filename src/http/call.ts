@@ -1,6 +1,6 @@
 import type { Actor } from "../identity/index.ts";
 import type { Id } from "../kernel/ids.ts";
-import { parseJson } from "../kernel/json.ts";
+import { nestsDeeper, parseJson } from "../kernel/json.ts";
 import { invalid, isProblem, Problem } from "../kernel/problems.ts";
 import { checkInput, fromStrings, type Operation, routeOf, type Services } from "../operations/index.ts";
 import { authenticate, projectFor, refusedAccess } from "./authenticate.ts";
@@ -10,6 +10,9 @@ import { pathOf, type Query, queryOf } from "./target.ts";
 
 /** An API body is at most this large, unless the operation says otherwise. */
 const API_BODY_BYTES = 1024 * 1024;
+
+/** Nothing that an operation takes is deeper; what checks it walks it by recursion. */
+const BODY_DEPTH = 64;
 
 export type CallDeps = { services: Services; idempotency: Idempotency; baseUrl: () => string };
 export type Handler = (
@@ -28,15 +31,13 @@ export function httpFace(deps: CallDeps, op: Operation): Handler {
   return async (request, params, exchange) => {
     const query = queryOf(request.url);
     const authorization = request.headers.get("authorization");
-    const actor = authenticate(deps.services, { door: exchange.door, authorization });
-    if (isProblem(actor)) return actor;
-    const refused = refusedAccess(actor, op.access);
-    if (refused) return refused;
+    const before = authorized(deps.services, exchange, authorization, op);
+    if (isProblem(before)) return before;
     const body = fixed.hasBody ? await readBody(request, op.maxBodyBytes ?? API_BODY_BYTES) : new Uint8Array();
     if (isProblem(body)) return body;
     // A key may have lost its right while its body was still coming in.
-    const lost = actor.kind === "key" ? deps.services.keys.refusal(actor.key) : undefined;
-    if (lost) return lost;
+    const actor = fixed.hasBody ? authorized(deps.services, exchange, authorization, op) : before;
+    if (isProblem(actor)) return actor;
     const input = inputOf(fixed, params, query, body);
     if (isProblem(input)) return input;
     const project = projectFor(deps.services, actor, query.get("project"));
@@ -50,6 +51,17 @@ export function httpFace(deps: CallDeps, op: Operation): Handler {
     const hasSecret = op.creates.secret !== undefined;
     return deps.idempotency.once({ key, ...who, method, path, body, hasSecret }, run);
   };
+}
+
+/** Who calls, if it may use the operation at this moment. */
+function authorized(
+  services: Services,
+  { door }: Exchange,
+  authorization: string | null,
+  op: Operation,
+): Actor | Problem {
+  const actor = authenticate(services, { door, authorization });
+  return isProblem(actor) ? actor : (refusedAccess(actor, op.access) ?? actor);
 }
 
 async function answer(
@@ -99,6 +111,8 @@ function queryFields(query: Query): Record<string, string | string[]> {
 function bodyOf(body: Uint8Array): Record<string, unknown> | Problem {
   if (body.length === 0) return {};
   const text = utf8(body);
+  if (text !== undefined && nestsDeeper(text, BODY_DEPTH))
+    return invalid("", `the body nests deeper than ${BODY_DEPTH} levels`);
   const parsed = text === undefined ? undefined : parseJson(text);
   if (!parsed) return new Problem("INVALID_JSON", "the body must be JSON in UTF-8 (RFC 8259)");
   const { value } = parsed;

@@ -1,4 +1,4 @@
-import { isProblem, type Problem } from "../kernel/problems.ts";
+import { isProblem, Problem } from "../kernel/problems.ts";
 import { type IngestDeps, ingest } from "../webhook/index.ts";
 import { type Exchange, jsonText, readBody } from "./exchange.ts";
 import { queryTextOf } from "./target.ts";
@@ -7,9 +7,11 @@ import { queryTextOf } from "./target.ts";
 export async function ingestRoute(
   deps: IngestDeps,
   request: Request,
-  token: string,
+  token: string | null | undefined,
   exchange: Exchange,
 ): Promise<Response | Problem> {
+  // Elysia has none where the path's percent-encoding is broken.
+  if (!token) return new Problem("NOT_FOUND", "there is nothing at this path; see /docs");
   const accepted = await ingest(deps, {
     method: request.method,
     token,

@@ -6,7 +6,7 @@ import type { Change, EventRecord } from "../store/types.ts";
 export type StreamedChange = { cursor: number; event: EventRecord };
 
 /** So many changes are read at a time while a stream catches up. */
-const PAGE = 100;
+const PAGE = 10;
 
 /**
  * The changes of a project's events, from a cursor on, for as long as `signal` holds. A reader that is slower than the

@@ -95,7 +95,25 @@ function wakeTaker({ takers }: Bucket): void {
   }
 }
 
+/** So many answers a filter remembers: globs are matched against few names, again and again. */
+const REMEMBERED = 512;
+
+/** A filter's answer depends on a few names alone, so it is worked out once for each. */
 function changeMatcher(filter: EventFilter): (change: Change) => boolean {
+  const matches = matcherOf(filter);
+  const known = new Map<string, boolean>();
+  return (change) => {
+    const key = `${change.source} ${change.channel} ${change.verified} ${change.type}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    if (known.size >= REMEMBERED) known.clear();
+    const answer = matches(change);
+    known.set(key, answer);
+    return answer;
+  };
+}
+
+function matcherOf(filter: EventFilter): (change: Change) => boolean {
   const source = filter.source === undefined ? undefined : glob(filter.source);
   const type = filter.type === undefined ? undefined : glob(filter.type);
   return (change) =>

@@ -55,3 +55,20 @@ export function parseJson(text: string): { value: unknown } | undefined {
     throw error;
   }
 }
+
+/** True where a text, read as JSON, opens more than `depth` objects and arrays one in another. */
+export function nestsDeeper(text: string, depth: number): boolean {
+  let open = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (inString) {
+      if (c === "\\") i++;
+      else if (c === '"') inString = false;
+    } else if (c === '"') inString = true;
+    else if (c === "[" || c === "{") {
+      if (++open > depth) return true;
+    } else if (c === "]" || c === "}") open--;
+  }
+  return false;
+}

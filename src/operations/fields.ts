@@ -44,7 +44,14 @@ export const PageFields = {
   cursor: z.string().min(1).max(200).optional().describe("`next_cursor` of the page before"),
 };
 
-const GLOB = z.string().min(1).max(200);
+/** More stars than this name nothing that fewer do not, and cost steps for every type there is. */
+const STARS = 8;
+
+const GLOB = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((glob) => glob.split("*").length <= STARS + 1, `must hold at most ${STARS} stars`);
 
 /** Which events: by source and type (globs), channel, and whether they are verified. */
 export const FilterFields = {

@@ -46,7 +46,7 @@ export type IngestDeps = {
  */
 export async function ingest(deps: IngestDeps, arrival: Arrival): Promise<Accepted | Problem> {
   const source = deps.sources.byToken(arrival.token);
-  if (!source) return new Problem("NOT_FOUND", "no source has this ingest URL; it may have been rotated");
+  if (!source) return unknownUrl();
   let size = announcedSize(arrival);
   const answer = await take(deps, source, arrival, (bytes) => {
     size = bytes;
@@ -61,15 +61,22 @@ export async function ingest(deps: IngestDeps, arrival: Arrival): Promise<Accept
 
 async function take(
   deps: IngestDeps,
-  source: Source,
+  found: Source,
   arrival: Arrival,
   read: (bytes: number) => void,
 ): Promise<Accepted | Problem> {
-  const early = refusedUnread(source, arrival);
+  const early = refusedUnread(found, arrival);
   if (early) return early;
-  const body = await arrival.readBody(deps.maxBodyBytes);
+  // A GET's query is its body: it is what a signature has to cover.
+  const isQuery = arrival.method === "GET";
+  const body = isQuery ? Buffer.from(arrival.query) : await arrival.readBody(deps.maxBodyBytes);
   if (isProblem(body)) return body;
   read(body.length);
+  // The source may have been paused, changed or closed while the body was still coming in.
+  const source = deps.sources.byToken(arrival.token);
+  if (!source) return unknownUrl();
+  const late = refusedUnread(source, arrival);
+  if (late) return late;
   const transmission = { method: arrival.method, headers: arrival.headers, query: arrival.query, body };
   const refused = authenticate(source, transmission, deps.clock.wall()) ?? limited(source);
   if (refused) return refused;
@@ -85,6 +92,10 @@ async function take(
     classify({ provider, scheme, settings, transmission, decoded, verified }),
     decoded,
   );
+}
+
+function unknownUrl(): Problem {
+  return new Problem("NOT_FOUND", "no source has this ingest URL; it may have been rotated");
 }
 
 function announcedSize({ headers }: Arrival): number {

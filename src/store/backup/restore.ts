@@ -67,6 +67,20 @@ function stampOf(now: number): string {
 }
 
 /** Unpacks what the archive may hold, and nothing else, for the owner of the data folder alone. */
+/** A line of the sums is about 110 bytes a blob. */
+const SUMS_BYTES = 256 * 1024 * 1024;
+
+function textOf(chunks: Iterable<Uint8Array>): string {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    size += chunk.length;
+    if (size > SUMS_BYTES) throw new Error("its list of sums is larger than any backup's");
+    read.push(chunk);
+  }
+  return Buffer.concat(read).toString();
+}
+
 function extract(file: string, staging: string): void {
   const owner = statSync(dirname(staging));
   const give = (path: string) => process.getuid?.() === 0 && chownSync(path, owner.uid, owner.gid);
@@ -81,7 +95,7 @@ function extract(file: string, staging: string): void {
     let stated: string | undefined;
     for (const { name, chunks } of tarEntries(file)) {
       if (name === SUMS) {
-        stated = Buffer.concat([...chunks]).toString();
+        stated = textOf(chunks);
         continue;
       }
       if (!NAMES.test(name)) throw new Error("it holds a file that no backup holds");

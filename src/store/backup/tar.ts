@@ -129,7 +129,7 @@ function readHeader(header: Uint8Array): { name: string; size: number; mtime: nu
   const blank = header.slice();
   blank.fill(32, 148, 156);
   if (stated !== checksum(blank)) throw new Error("the archive is damaged, or no archive at all");
-  if (!["0", ""].includes(field(156, 1))) throw new Error(`${field(0, 100)} is no plain file`);
+  if (!["0", ""].includes(field(156, 1))) throw new Error("it holds what is no plain file");
   const view = new DataView(header.buffer, header.byteOffset);
   const size = view.getUint8(124) & 0x80 ? Number(view.getBigUint64(128)) : Number.parseInt(field(124, 12), 8);
   if (!Number.isSafeInteger(size) || size < 0) throw new Error("the archive is damaged");

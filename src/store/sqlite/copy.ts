@@ -20,6 +20,7 @@ export function copyDatabase(dataDir: string, target: string): void {
     db.query("VACUUM INTO ?").run(target);
     chmodSync(target, 0o600);
   } catch (error) {
+    if (error instanceof SyntaxError) throw new StoreRefusal("the database in it is damaged (contents.blob)");
     if (!isSqliteError(error)) throw error;
     throw new StoreRefusal(`${path} cannot be copied to ${target} (${error.code}): ${error.message}`);
   } finally {
