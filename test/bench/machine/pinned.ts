@@ -15,18 +15,29 @@ export function pinClient(): void {
   if (exitCode !== 0) throw new Error("taskset cannot pin the client: Debian package util-linux has it");
 }
 
+/** What runs now: it ends with the bench, however that ends. */
+const running = new Set<Child>();
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** Starts a program on the servers' core; its errors go to the terminal. */
 export function spawnServer(
   command: readonly string[],
   options: { cwd?: string; env?: Record<string, string | undefined> } = {},
 ): Child {
-  return Bun.spawn(["taskset", "-c", String(SERVER_CORE), ...command], {
+  const child: Child = Bun.spawn(["taskset", "-c", String(SERVER_CORE), ...command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
     env: { ...process.env, NODE_ENV: "production", ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
+  running.add(child);
+  void child.exited.then(() => running.delete(child));
+  return child;
 }
 
 /** Ends a program and waits for it; SIGKILL where it does not end by itself. */
