@@ -111,10 +111,9 @@ function queryFields(query: Query): Record<string, string | string[]> {
 function bodyOf(body: Uint8Array): Record<string, unknown> | Problem {
   if (body.length === 0) return {};
   const text = utf8(body);
-  if (text !== undefined && nestsDeeper(text, BODY_DEPTH))
-    return invalid("", `the body nests deeper than ${BODY_DEPTH} levels`);
   const parsed = text === undefined ? undefined : parseJson(text);
-  if (!parsed) return new Problem("INVALID_JSON", "the body must be JSON in UTF-8 (RFC 8259)");
+  if (!parsed || text === undefined) return new Problem("INVALID_JSON", "the body must be JSON in UTF-8 (RFC 8259)");
+  if (nestsDeeper(text, BODY_DEPTH)) return invalid("", `the body nests deeper than ${BODY_DEPTH} levels`);
   const { value } = parsed;
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
     return new Problem("INVALID_REQUEST", "the body must be a JSON object", {
