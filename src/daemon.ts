@@ -182,7 +182,7 @@ function greet(services: Services, url: string, folder: DataFolder, config: Conf
     lines.push(
       "",
       "Next: make a source, and send something to the URL it prints:",
-      "  postern sources create --name hello --kind unsigned",
+      `  ${Bun.which("postern") ? "postern" : process.execPath} sources create --name hello --kind unsigned`,
     );
   }
   process.stdout.write(`${lines.join("\n")}\n`);

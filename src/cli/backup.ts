@@ -13,7 +13,7 @@ export async function runBackup(call: Call): Promise<number> {
   if (isOn(call, "json") || isOn(call, "jsonl")) io.out(`${JSON.stringify(report)}\n`);
   else {
     io.out(`${report.file}: ${(report.bytes / 1e6).toFixed(1)} MB, ${report.blobs} large bodies\n`);
-    io.err("It holds the master key, so whoever has it can read every secret: keep it as safe as one.\n");
+    io.err("It holds the master key: whoever has this file can read every secret. Store it like a password.\n");
   }
   return EXIT.done;
 }

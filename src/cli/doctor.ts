@@ -105,15 +105,19 @@ async function* checkOpenness({ public_url, http }: Openness): AsyncGenerator<Fi
   const address = parseListen(http.listen);
   if ("wrong" in address) return;
   if (isLoopback(address.host)) {
-    const detail = `${http.listen}: this machine only`;
-    yield { level: "pass", name: "listens on", detail };
+    const detail = `${http.listen}: this machine only, by this shell's configuration`;
+    yield { level: "pass", name: "http.listen", detail };
     if (public_url === undefined) {
       const fix = "for webhooks from outside put a reverse proxy in front, and set public_url";
       yield { level: "info", name: "public_url", detail: "not set: links begin with the listen address", fix };
     }
     return;
   }
-  yield { level: "info", name: "listens on", detail: `${http.listen}: open to the network` };
+  yield {
+    level: "info",
+    name: "http.listen",
+    detail: `${http.listen}: open to the network, by this shell's configuration`,
+  };
   yield public_url === undefined
     ? {
         level: "warn",

@@ -18,8 +18,7 @@ export async function printHelp(io: Io, words: readonly string[], commands: read
     throw usageError(`there is no help for \`${words.join(" ")}\`.${didYouMean(word, known)}`, "postern help");
   }
   const name = ["postern", ...words].join(" ");
-  const intro =
-    words.length === 0 ? ["Postern turns webhooks, mail and decisions into events that agents claim.", ""] : [];
+  const intro = words.length === 0 ? ["Postern turns webhooks into events that agents claim.", ""] : [];
   const text = [
     ...intro,
     `Usage: ${name} COMMAND [FLAGS]`,

@@ -28,6 +28,13 @@ export async function applyDeclared(
       continue;
     }
     kept.add(project);
+    // To take them and push nothing would be worse than to say so.
+    if (declared.routes.length > 0) {
+      errors.push({
+        path: ["projects", index, "routes", 0, "name"],
+        message: "routes are not part of this version: take them out",
+      });
+    }
     for (const [at, source] of (declared.sources ?? []).entries()) {
       const id = await applySource(services, project, source, secrets.get(`projects.${index}.sources.${at}`));
       if (isProblem(id)) errors.push(...placed(id, ["projects", index, "sources", at]));

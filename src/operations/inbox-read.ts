@@ -154,7 +154,11 @@ export const inboxHistory = operation({
   summary: "What happened to one event, oldest first",
   input: z.strictObject({ id: idField("evt") }),
   output: z.object({ history: z.array(HistoryEntry) }),
-  cli: { command: "inbox history", args: ["id"], table: { rows: "history", columns: ["at", "kind", "lease", "by"] } },
+  cli: {
+    command: "inbox history",
+    args: ["id"],
+    table: { rows: "history", columns: ["at", "kind", "status", "by", "lease"] },
+  },
   async run(ctx, { id }) {
     const event = await ctx.services.inbox.get(ctx.project, id);
     return isProblem(event) ? event : { history: await historyAnswer(ctx, event) };

@@ -6,7 +6,7 @@ import type { Scope } from "../kernel/scopes.ts";
 import type { Remember } from "../store/types.ts";
 import type { Services } from "./services.ts";
 
-/** Who may call an operation: a key with the scope (or a person, or the operator); only a person or the operator; or anyone who is known. */
+/** Who may call an operation: a key with the scope (or a person, or the operator); only a person or the operator; or any key that is active. */
 export type Access = { scope: Scope } | { person: true } | { anyone: true };
 
 /** How the CLI shows an answer: the member that holds the rows (or the one resource), and the columns of its table. */
@@ -35,7 +35,7 @@ export type Context = {
 };
 
 /**
- * One thing that Postern can do, from which its HTTP route, OpenAPI entry, CLI command and MCP tool are made.
+ * One thing that Postern can do, from which its HTTP route, OpenAPI entry and CLI command are made.
  * `input` is a strict object; path parameters are members of it. `output` describes the answer's body.
  */
 export type Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> = {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rfc3339 } from "../kernel/clock.ts";
 import { isProblem, Problem } from "../kernel/problems.ts";
-import { type Source, SourceFields } from "../webhook/index.ts";
+import { SOURCE_KINDS, type Source, SourceFields } from "../webhook/index.ts";
 import { Cursor, cursorOf, idField, NameField, numberOf, PageFields, pageById, SecretShown } from "./fields.ts";
 import { type Context, operation, rememberAs } from "./operation.ts";
 
@@ -77,7 +77,11 @@ export const sourcesCreate = operation({
   input: z.strictObject({
     name: NameField,
     channel: z.enum(["webhook", "email"]).default("webhook"),
-    kind: z.string().min(1).max(64).describe("stripe, github, hmac_sha256, standard_webhooks or unsigned"),
+    kind: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe(`One of ${SOURCE_KINDS.join(", ")}`),
     secret: SecretField.optional(),
     ...SourceFields.shape,
   }),

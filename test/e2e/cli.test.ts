@@ -93,7 +93,7 @@ describeWith(needsBinary())("the command line, on the built binary", () => {
         stdin: JSON.stringify({
           items: [
             { id, action: "ack", lease: last.lease.id },
-            { id: `${id.slice(0, -1)}0`, action: "ack" },
+            { id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`, action: "ack" },
           ],
         }),
       });

@@ -18,7 +18,7 @@ describeWith(binary)("what a running daemon shows (contract, section 13)", () =>
   test("the first start says where it listens, where its data lies and what to try next", async () => {
     expect(bed.daemon.output).toContain(`listens on ${bed.daemon.url}`);
     expect(bed.daemon.output).toContain(bed.daemon.dataDir);
-    const next = /^ {2}postern (.+)$/m.exec(bed.daemon.output)?.[1] ?? "";
+    const next = /^ {2}(?:\S*\/)?postern (.+)$/m.exec(bed.daemon.output)?.[1] ?? "";
     const made = await bed.daemon.run(next.split(" "));
     expect({ code: made.code, stderr: made.stderr }).toEqual({ code: 0, stderr: "" });
     expect(made.stdout).toContain(`${bed.daemon.url}/in/`);
@@ -181,6 +181,11 @@ describeWith(binary)("configuration at the start (contract, section 13)", () => 
       ["[http\n", 1],
       [`${declared}name = "postern"\nkind = "unsigned"`, 5, "postern"],
       [`${declared}name = "a"\nkind = "githbu"`, 6, "kind", "github"],
+      [
+        '[[projects]]\nname = "default"\n[[projects.routes]]\nname = "out"\ncallback_url = "https://example.org/"',
+        3,
+        "routes",
+      ],
     ] as const) {
       const { file, code, stderr } = await serve(text);
       expect({ text, code }).toEqual({ text, code: 1 });

@@ -32,5 +32,5 @@ export const httpSection = documented(
     }),
     [together("tls_cert", "tls_key")],
   ).prefault({}),
-  "The HTTP door: API, console, ingest URLs, MCP.",
+  "The HTTP door: API and ingest URLs.",
 );

@@ -41,7 +41,7 @@ export const mailSection = documented(
       ),
     })
     .prefault({}),
-  "Mail that goes out: questions to people who decide requests.",
+  "Not in this version: checked, but without effect. Mail that goes out: questions to people who decide requests.",
 );
 
 /** Name servers. */
@@ -64,7 +64,7 @@ export const dnsSection = documented(
       ),
     })
     .prefault({}),
-  "Looking up names.",
+  "Not in this version: checked, but without effect. Looking up names.",
 );
 
 /** Pushes to routes and event destinations. */
@@ -107,7 +107,7 @@ export const deliverySection = documented(
       ),
     })
     .prefault({}),
-  "Pushes to routes and event destinations.",
+  "Not in this version: checked, but without effect. Pushes to routes and event destinations.",
 );
 
 /** Questions to people. */
@@ -129,5 +129,5 @@ export const requestsSection = documented(
       ),
     })
     .prefault({}),
-  "Decisions of people.",
+  "Not in this version: checked, but without effect. Decisions of people.",
 );

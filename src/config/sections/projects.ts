@@ -44,7 +44,7 @@ const projectSection = z.strictObject({
   sources: documented(z.array(sourceSection).superRefine(unique("name")).default([]), "A way in."),
   routes: documented(
     z.array(routeSection).superRefine(unique("name")).default([]),
-    "Matching events are pushed to an endpoint instead of waiting in the inbox. The receiver checks them with the " +
+    "Not in this version: a declared route is refused at start. Matching events are pushed to an endpoint instead of waiting in the inbox. The receiver checks them with the " +
       "secret: whsec_ and 24 to 64 bytes in base64.",
   ),
 });
@@ -58,5 +58,3 @@ export const projectsSection = documented(
 
 /** One declared project. */
 export type ProjectConfig = z.output<typeof projectSection>;
-/** One declared route. */
-export type RouteConfig = z.output<typeof routeSection>;

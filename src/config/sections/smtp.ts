@@ -78,5 +78,5 @@ export const smtpSection = documented(
     }),
     [together("tls_cert", "tls_key"), implicitTlsHasCertificate, anyDomainStaysLocal],
   ).prefault({}),
-  "Mail that comes in. Postern never relays.",
+  "Not in this version: checked, but without effect. Mail that comes in. Postern never relays.",
 );
