@@ -183,7 +183,7 @@ describeWith(binary)("configuration at the start (contract, section 13)", () => 
       [`${declared}name = "a"\nkind = "githbu"`, 6, "kind", "github"],
       [
         '[[projects]]\nname = "default"\n[[projects.routes]]\nname = "out"\ncallback_url = "https://example.org/"',
-        3,
+        4,
         "routes",
       ],
     ] as const) {
