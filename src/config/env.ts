@@ -29,7 +29,7 @@ function settings(): Map<string, Setting> {
 }
 
 /** `POSTERN_HTTP__LISTEN` for `http.listen`. */
-export function variableName(path: KeyPath): string {
+function variableName(path: KeyPath): string {
   return PREFIX + path.join("__").toUpperCase();
 }
 

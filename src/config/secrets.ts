@@ -22,7 +22,7 @@ export type SecretSources = { env: Environment; readFile?: ReadFile; modeOf?: (p
  * Finds the secret of the source or route at `path`. Undefined: it has none. The errors name the key and the variable
  * or file, never what it holds. A file's path is absolute by now; one newline at its end is not part of the secret.
  */
-export function resolveSecret(
+function resolveSecret(
   loaded: LoadedConfig,
   path: KeyPath,
   reference: SecretReference,

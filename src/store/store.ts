@@ -159,8 +159,6 @@ export type RetentionLimits = { payloadBefore: number; settledBefore: number; ch
 export interface UpkeepStore {
   /** One small step of retention; `more` tells whether another is due. Times are wall milliseconds. */
   retain(limits: RetentionLimits, step: number): Stored<{ blobs: string[]; more: boolean }>;
-  /** A consistent copy of the database at `path`. */
-  backup(path: string): Promise<void>;
   /** Counts for metrics, by project and status. */
   counts(): Promise<{ project: Id<"prj">; status: EventStatus; count: number }[]>;
   /** Which of these blobs an event still holds. */

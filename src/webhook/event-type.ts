@@ -5,7 +5,7 @@ import type { Transmission } from "./transmission.ts";
 import { lookUp } from "./value-at.ts";
 
 /** The type of an event whose source has no rule, or whose rule finds nothing usable. */
-export const PLAIN_TYPE = "webhook.received";
+const PLAIN_TYPE = "webhook.received";
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]{1,200}$/;
 

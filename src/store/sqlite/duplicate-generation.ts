@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 /** One entry as it lies in memory and in the log: key, event and body hash of 16 bytes each, then source and end. */
-export const ENTRY_BYTES = 60;
+const ENTRY_BYTES = 60;
 const EVENT_AT = 16;
 const BODY_AT = 32;
 const SOURCE_AT = 48;

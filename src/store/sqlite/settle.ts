@@ -18,7 +18,7 @@ const MAX_HOLD_MS = 12 * 60 * 60 * 1000;
 const RELEASE_STEP = 500;
 
 /** How long a failed event rests: `min(30 s × 2^(attempts − 1), 1 h)`, `attempts` counting this failure. */
-export function retryDelayMs(attempts: number): number {
+function retryDelayMs(attempts: number): number {
   return Math.min(30_000 * 2 ** (attempts - 1), 3_600_000);
 }
 

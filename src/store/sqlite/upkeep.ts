@@ -1,4 +1,3 @@
-import { chmodSync } from "node:fs";
 import type { Id } from "../../kernel/ids.ts";
 import type { UpkeepStore } from "../store.ts";
 import type { EventStatus, StoredBlob } from "../types.ts";
@@ -6,16 +5,11 @@ import type { Core } from "./core.ts";
 import type { Retention } from "./retain.ts";
 import { statusOf } from "./rows.ts";
 
-/** Retention, backup and counting. */
+/** Retention and counting. */
 export function upkeepStore(core: Core, retention: Retention): UpkeepStore {
   const { db } = core;
   return {
     retain: (limits, step) => core.writer.run((tx) => retention.step(tx, limits, step)),
-    async backup(path) {
-      core.writer.flush();
-      db.query<null, [string]>("VACUUM INTO ?").run(path);
-      chmodSync(path, 0o600);
-    },
     async counts() {
       const rows = db
         .query<{ project: number; status: number; count: number }, []>(

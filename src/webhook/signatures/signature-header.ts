@@ -69,7 +69,7 @@ const LOWER_HEX = /^(?:[0-9a-f]{2})+$/;
 const ANY_HEX = /^(?:[0-9a-fA-F]{2})+$/;
 
 /** The bytes of a signature's text, or undefined unless it is the one and only way to write them in this coding. */
-export function decodeSignature(text: string, coding: SignatureCoding): Uint8Array | undefined {
+function decodeSignature(text: string, coding: SignatureCoding): Uint8Array | undefined {
   if (coding !== "base64") {
     return (coding === "hex" ? LOWER_HEX : ANY_HEX).test(text) ? Buffer.from(text, "hex") : undefined;
   }

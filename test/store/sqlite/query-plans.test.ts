@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { copyDatabase } from "../../../src/store/sqlite/copy.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { EVENT_STATUSES } from "../../../src/store/types.ts";
 import { tempDir } from "../../support/tmp.ts";
@@ -93,9 +94,10 @@ beforeAll(async () => {
     collect(args[0]);
     return query.apply(this, args);
   } as typeof query;
+  const place = tempDir("plans");
   const bed = await Bed.make({
     open: (dataDir, clock) => openSqliteStore({ dataDir, clock, reserveBytes: 0, duplicatesGathered: 4 }),
-    newPlace: () => tempDir("plans"),
+    newPlace: () => place,
   });
   try {
     await everything(bed);
@@ -104,8 +106,8 @@ beforeAll(async () => {
   }
   // Plans are asked of a copy: even to explain a write would take part in the store's connection.
   const path = join(tempDir("plans"), "copy.db");
-  await bed.store.upkeep.backup(path);
   await bed.close();
+  copyDatabase(place, path);
   copy = new Database(path);
 });
 
